@@ -5,7 +5,7 @@
 // which options they leave out, and messages advise options.
 #include "launcher/acprun_options.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <charconv>
@@ -149,7 +149,7 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .summary = "Number of ranks",
      .manual =
          "Number of ranks, 1 to 1048575. Without it there is one rank, or "
-         "one for each line of the node file.",
+         "as many as the node file or --host has room for.",
      .target = take_procs},
     {.name = "--acp-nodefile",
      .old_names = "-nodefile -machinefile",
@@ -217,7 +217,8 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .argument = "HOST[:N],...",
      .summary = "Hosts of the ranks",
      .manual = "The hosts of the ranks; not beside a node file. Hosts with "
-               "counts are filled in order; without counts the ranks are "
+               "counts are filled in order, and one without a count beside "
+               "them has room for one rank; without counts the ranks are "
                "divided evenly, neighbours together. In an allocation of "
                "Slurm, PBS or SGE that has several hosts, these are used when "
                "neither this option nor a node file is given.",
@@ -261,8 +262,10 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .target = &Options::preload},
     {.name = "--oversubscribe",
      .group = Group::kHosts,
-     .summary = "Use a node file's lines again when it has too few",
-     .manual = "Uses the lines of a node file again when it has too few.",
+     .summary = "Put more ranks on the hosts than they have room for",
+     .manual =
+         "Uses the hosts of a node file or of --host again when they have "
+         "room for too few ranks.",
      .target = &Options::oversubscribe},
 
     {.name = "--wdir",

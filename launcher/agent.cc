@@ -5,7 +5,7 @@
 // may be slow to read, and acprun alone decides how the job ends.
 #include "launcher/agent.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 #include "launcher/agent_link.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -294,7 +294,8 @@ void AgentLink::retry_or_lose(int status) {
     start_at_ = Clock::now() + pause_();
     return;
   }
-  const std::string end = describe_shell_end(status);
+  std::string end = describe_shell_end(status);
+  if (tries_ > 1) end += fmt::format(", tried {} times", tries_);
   if (state_ == State::kStarting) {
     lose({fmt::format("acprun's agent could not be started: {} {}{}",
                       shell_name(shell_), end, last_words()),

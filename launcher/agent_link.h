@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "base/unique_fd.h"
 #include "launcher/event_loop.h"
 #include "launcher/heartbeat.h"
 #include "launcher/host_message.h"
 #include "launcher/host_orders.h"
+#include "status/result.h"
 
 namespace acp::launcher {
 

@@ -2,7 +2,7 @@
 // that they name. Called by place_ranks. It runs no command of a batch system.
 #include "launcher/allocation.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -2,14 +2,17 @@
 // each host. It binds nothing: the ranks bind themselves in spawn.cc.
 #include "launcher/binding.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 #include <hwloc.h>
 
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/join_texts.h"
 
 namespace acp::launcher {
 
@@ -20,9 +23,12 @@ using Topology =
 
 CpuSet set_of(const char* what, const Processors& processors) {
   CpuSet set;
-  for (const unsigned cpu : processors)
+  std::vector<std::string> numbers;
+  for (const unsigned cpu : processors) {
     set.mask.set(cpu);
-  set.name = fmt::format("{} (cpus {})", what, fmt::join(processors, ","));
+    numbers.push_back(std::to_string(cpu));
+  }
+  set.name = fmt::format("{} (cpus {})", what, join_texts(numbers, ","));
   return set;
 }
 

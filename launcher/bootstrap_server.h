@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "base/unique_fd.h"
 #include "launcher/event_loop.h"
 #include "protocol/bootstrap.h"
 #include "protocol/host_segment.h"
+#include "status/result.h"
 
 namespace acp::launcher {
 

@@ -4,7 +4,7 @@
 #include "launcher/core_claims.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/file.h>
 
 #include <algorithm>

@@ -10,8 +10,8 @@
 #include <memory>
 #include <unordered_map>
 
-#include "base/status.h"
 #include "base/unique_fd.h"
+#include "status/status.h"
 
 namespace acp::launcher {
 

@@ -7,7 +7,8 @@
 
 namespace acp::launcher {
 
-/// Pure. Used by one thread.
+/// Asks no clock: the caller gives the time. Used by one thread, which alone
+/// reads and writes the fields.
 class Heartbeat {
  public:
   using Clock = std::chrono::steady_clock;

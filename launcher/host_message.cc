@@ -3,7 +3,7 @@
 // acprun's job. Makes no system call.
 #include "launcher/host_message.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

@@ -3,7 +3,7 @@
 // resolver and no other host: each host sends its answer.
 #include "launcher/host_network.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // agents, from their event loops. It never waits for a rank.
 #include "launcher/host_part.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/wait.h>
 
 #include <algorithm>

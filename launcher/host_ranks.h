@@ -7,7 +7,7 @@
 
 namespace acp::launcher {
 
-/// One host of a job. Its number is its place in the list of the job's hosts.
+/// One host of a job. Its number is its index in the list of the job's hosts.
 /// Plain value.
 struct HostRanks {
   std::uint32_t number = 0;

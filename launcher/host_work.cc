@@ -2,7 +2,7 @@
 // and by an agent for another. Starts no process, but claims cores.
 #include "launcher/host_work.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

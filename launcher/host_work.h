@@ -16,7 +16,7 @@ struct RankPlan {
   std::uint32_t rank = 0;             ///< Number at launch.
   std::string path;                   ///< File for exec.
   std::vector<std::string> words;     ///< argv.
-  std::vector<std::string> settings;  ///< "NAME=value", in the place of others.
+  std::vector<std::string> settings;  ///< "NAME=value", instead of others.
   std::string directory;              ///< "": that of the host's work.
   CpuSet cpus;
 };

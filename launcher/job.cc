@@ -5,7 +5,7 @@
 #include "launcher/job.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,6 +60,9 @@ constexpr milliseconds kAgentLimit{1000};
 constexpr milliseconds kTerminalTick{500};
 /// Bytes of one message with a piece of the program that --preload copies.
 constexpr std::size_t kProgramPiece = 1 << 20;
+/// Time for the other ranks of a job in unlike calls to come to theirs, so that
+/// the summary names the calls. They usually come within a millisecond.
+constexpr milliseconds kUnlikeLimit{200};
 constexpr milliseconds kForEver{-1};
 
 Verdict without_rank(Cause cause, std::int64_t value, std::uint32_t pid = 0) {
@@ -78,7 +81,8 @@ Match(Cases...) -> Match<Cases...>;
 /// Used by one thread, which alone reads and writes all fields.
 ///
 /// Invariants:
-///  1. verdict_ is set once, by fail(); later failures follow from it.
+///  1. verdict_ is set once, by fail(); later failures follow from it. Before
+///     that a verdict on unlike calls may wait in unlike_, for kUnlikeLimit.
 ///  2. While verdict_ is set, force_at_ is finite, so the loop always ends.
 ///  3. A host is in gone_ when none of its ranks runs any more. The loop ends
 ///     when all hosts are; wind_up() then delivers what is left of the output.
@@ -357,9 +361,21 @@ class Job {
                                  static_cast<std::int64_t>(go.phase));
                      },
                      [&](Verdict& verdict) {
-                       fail(std::move(verdict));
+                       if (verdict.is_unlike) {
+                         await_others(std::move(verdict));
+                       } else {
+                         fail(std::move(verdict));
+                       }
                      }},
                answer);
+  }
+
+  /// Ranks that arrive meanwhile give further verdicts on unlike calls.
+  /// check_deadlines() ends the wait.
+  void await_others(Verdict verdict) {
+    if (unlike_) return;
+    unlike_ = std::move(verdict);
+    fail_unlike_at_ = Clock::now() + kUnlikeLimit;
   }
 
   void take_network(const HostMessage& report) {
@@ -564,6 +580,7 @@ class Job {
   /// the order to end with looks, for the summary.
   void fail(Verdict verdict) {
     if (verdict_) return;
+    if (unlike_) verdict = *unlike_;
     if (verdict.cause == Cause::kSignaled &&
         passed_on_.count(static_cast<int>(verdict.value)) != 0) {
       verdict = without_rank(Cause::kInterrupted, verdict.value);
@@ -620,6 +637,11 @@ class Job {
       if (Clock::now() >= force_at_) give_up_hosts();
       return;
     }
+    if (unlike_ &&
+        (rollcall_.have_all_met() || Clock::now() >= fail_unlike_at_)) {
+      fail(*unlike_);
+      return;
+    }
     fail_if(limits_->check(rollcall_));
     if (!verdict_ && limits_->is_look_due()) ask_for_looks();
     if (input_ && input_->is_paused()) input_->start();
@@ -633,7 +655,8 @@ class Job {
   }
 
   milliseconds time_to_next_deadline() const {
-    auto next = verdict_ ? force_at_ : limits_->next();
+    auto next =
+        verdict_ ? force_at_ : std::min(limits_->next(), fail_unlike_at_);
     next = std::min(next, links_.next());
     if (input_ && input_->is_paused()) {
       next = std::min(next, Clock::now() + kTerminalTick);
@@ -723,6 +746,8 @@ class Job {
   std::set<std::uint32_t> gone_;  ///< Hosts on which no rank is left.
   std::set<int> passed_on_;       ///< Signals that acprun sent to the ranks.
   std::optional<Verdict> verdict_;
+  std::optional<Verdict> unlike_;  ///< Becomes verdict_ at fail_unlike_at_.
+  Clock::time_point fail_unlike_at_ = Clock::time_point::max();
   std::optional<Rollcall> rollcall_at_end_;  ///< At the time of the verdict.
   /// Time to do the keeper's work; set by fail().
   Clock::time_point force_at_ = Clock::time_point::max();

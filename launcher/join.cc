@@ -1,11 +1,11 @@
-// The process of the join command, which mpirun has started in the place of the
+// The process of the join command, which mpirun has started instead of the
 // program. The command finds the seat by the process's number in the MPI job,
 // takes descriptors and variables, and is the program's parent until the
 // program ends. The program inherits the descriptors of mpirun; only PMI's goes
 // through this process. It may start no other program.
 #include "launcher/join.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -22,7 +22,7 @@
 #include "launcher/child.h"
 #include "launcher/descendants.h"
 #include "launcher/early_exit.h"
-#include "launcher/mpi_place.h"
+#include "launcher/mpi_rank.h"
 #include "launcher/pmi_relay.h"
 #include "launcher/program.h"
 #include "launcher/seat_socket.h"
@@ -217,7 +217,7 @@ class Join {
 /// command tries again and again; a signal of mpirun ends it meanwhile.
 UniqueFd find_seat(const std::string& token,
                    std::uint32_t rank,
-                   const MpiPlace& place) {
+                   const MpiRank& process) {
   const auto deadline = Clock::now() + kSeatLimit;
   for (;;) {
     UniqueFd seat = connect_to_seat(token, rank);
@@ -229,7 +229,7 @@ UniqueFd find_seat(const std::string& token,
       "process {} of the MPI job is rank {}, for which {} has no seat: its "
       "launcher has put it on another host than macprun, or the job is over. "
       "Leave hosts and mapping to macprun's node file",
-      place.rank, rank, host_name());
+      process.rank, rank, host_name());
   return {};
 }
 
@@ -248,8 +248,8 @@ int run_join(std::span<const std::string> words,
   const std::uint32_t first = number_in(words[1]).value_or(0);
   const std::uint32_t count = number_in(words[2]).value_or(0);
   const std::vector<std::string> command(words.begin() + 3, words.end());
-  const auto place = find_mpi_place(lookup);
-  if (!place) {
+  const auto process = find_mpi_rank(lookup);
+  if (!process) {
     log_error(
         "{}: no variable says which process of the MPI job this is "
         "(OMPI_COMM_WORLD_RANK, PMI_RANK, PMIX_RANK, SLURM_PROCID); is the "
@@ -257,14 +257,15 @@ int run_join(std::span<const std::string> words,
         command.front());
     return kStatusLauncher;
   }
-  if (place->rank >= count || (place->size != 0 && place->size != count)) {
+  if (process->rank >= count ||
+      (process->size != 0 && process->size != count)) {
     log_error(
         "{}: is process {} of {}, but macprun's file gives this MPI job {} "
         "processes; leave -n and -np to macprun",
-        command.front(), place->rank, place->size, count);
+        command.front(), process->rank, process->size, count);
     return kStatusLauncher;
   }
-  UniqueFd seat = find_seat(words[0], first + place->rank, *place);
+  UniqueFd seat = find_seat(words[0], first + process->rank, *process);
   if (!seat) return kStatusLauncher;
   return Join(std::move(seat)).run(command);
 }

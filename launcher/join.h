@@ -1,4 +1,4 @@
-// The command that mpirun starts in the place of the program: it meets its seat
+// The command that mpirun starts instead of the program: it meets its seat
 // and runs the program as a rank of the job.
 #pragma once
 

@@ -7,10 +7,10 @@
 #include <span>
 #include <string>
 
-#include "base/result.h"
 #include "base/unique_fd.h"
 #include "launcher/keeper_messages.h"
 #include "launcher/spawn.h"
+#include "status/result.h"
 
 namespace acp::launcher {
 

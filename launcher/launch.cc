@@ -3,7 +3,7 @@
 // it. It starts no rank itself: the keeper does.
 #include "launcher/launch.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/mman.h>
 
 #include <algorithm>

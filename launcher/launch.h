@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
 #include "launcher/host_message.h"
 #include "launcher/host_work.h"
 #include "launcher/keeper_connection.h"
 #include "launcher/rank_streams.h"
+#include "status/status.h"
 
 namespace acp::launcher {
 

@@ -4,7 +4,7 @@
 #include "launcher/launcher_main.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>

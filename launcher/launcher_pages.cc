@@ -6,7 +6,7 @@
 //   launcher_pages man PAGE.md OUT       a page of docs/man for man(1)
 //   launcher_pages markdown PAGE.md OUT  the page with the table's options;
 //                                        OUT may be PAGE.md itself
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <fstream>

@@ -16,7 +16,7 @@ void LineAssembler::feed(std::string_view bytes, std::string& out) {
   }
   partial_ += bytes;
   if (partial_.size() > kMaxLine) {
-    if (!in_piece_) out += tag_;
+    if (!in_piece_) out += prefix_;
     out += partial_;
     partial_.clear();
     in_piece_ = true;
@@ -24,11 +24,11 @@ void LineAssembler::feed(std::string_view bytes, std::string& out) {
 }
 
 void LineAssembler::feed_lines(std::string_view lines, std::string& out) {
-  if (!in_piece_) out += tag_;
+  if (!in_piece_) out += prefix_;
   in_piece_ = false;
   out += partial_;
   partial_.clear();
-  if (tag_.empty()) {
+  if (prefix_.empty()) {
     out += lines;
     return;
   }
@@ -37,13 +37,13 @@ void LineAssembler::feed_lines(std::string_view lines, std::string& out) {
     out += lines.substr(0, end + 1);
     lines.remove_prefix(end + 1);
     if (lines.empty()) return;
-    out += tag_;
+    out += prefix_;
   }
 }
 
 void LineAssembler::finish(std::string& out) {
   if (!partial_.empty()) {
-    if (!in_piece_) out += tag_;
+    if (!in_piece_) out += prefix_;
     out += partial_;
   }
   if (mode_ == LineMode::kLines && (!partial_.empty() || in_piece_)) {

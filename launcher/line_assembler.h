@@ -17,9 +17,9 @@ class LineAssembler {
   /// A line longer than this is delivered in pieces.
   static constexpr std::size_t kMaxLine = 1 << 20;
 
-  /// `tag` goes before every line; with kPassThrough it has to be "".
-  LineAssembler(LineMode mode, std::string tag)
-      : mode_(mode), tag_(std::move(tag)) {}
+  /// `prefix` goes before every line; with kPassThrough it has to be "".
+  LineAssembler(LineMode mode, std::string prefix)
+      : mode_(mode), prefix_(std::move(prefix)) {}
 
   /// Appends to `out` the lines that these bytes complete.
   void feed(std::string_view bytes, std::string& out);
@@ -31,9 +31,9 @@ class LineAssembler {
   void feed_lines(std::string_view lines, std::string& out);
 
   LineMode mode_;
-  std::string tag_;
-  std::string partial_;    ///< Begin of the last line, without its tag.
-  bool in_piece_ = false;  ///< Tag and a piece of that line are delivered.
+  std::string prefix_;
+  std::string partial_;    ///< Begin of the last line, without its prefix.
+  bool in_piece_ = false;  ///< Prefix and a piece of that line are delivered.
 };
 
 }  // namespace acp::launcher

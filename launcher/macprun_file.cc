@@ -2,7 +2,7 @@
 // Makes no system call.
 #include "launcher/macprun_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <optional>
 

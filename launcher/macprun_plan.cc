@@ -2,7 +2,7 @@
 // the plan of the job is made. Starts no process.
 #include "launcher/macprun_plan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/random.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // project is built; it knows only the Markdown that these pages use.
 #include "launcher/man_page.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>

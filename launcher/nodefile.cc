@@ -3,7 +3,7 @@
 // Pure; no name is resolved.
 #include "launcher/nodefile.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
@@ -101,6 +101,7 @@ std::optional<std::string> parse_line(std::string_view line, Node& node) {
                          printable(capacity), kMaxRanks);
     }
     node.capacity = *number;
+    node.has_count = true;
   }
   return std::nullopt;
 }

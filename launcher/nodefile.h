@@ -22,6 +22,7 @@ struct Node {
   std::string host;
   std::uint32_t capacity = 1;  ///< Ranks that it has room for: 1 .. kMaxRanks.
   std::size_t line = 0;        ///< Counted from 1.
+  bool has_count = false;      ///< The capacity stands behind the name.
 
   bool operator==(const Node&) const = default;
 };

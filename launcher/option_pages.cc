@@ -3,9 +3,11 @@
 // may be named here.
 #include "launcher/option_pages.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
+
+#include "base/join_texts.h"
 
 namespace acp::launcher {
 
@@ -117,7 +119,7 @@ std::string completion_of_value(const OptionRow& row) {
   switch (row.kind) {
     case OptionKind::kChoice:
       return fmt::format("    {}) compgen -W '{}' -- \"$2\" ;;\n", names,
-                         fmt::join(choices_of(row), " "));
+                         join_texts(choices_of(row), " "));
     case OptionKind::kFile:
       return fmt::format("    {}) compgen -f -- \"$2\" ;;\n", names);
     case OptionKind::kDirectory:
@@ -253,9 +255,8 @@ std::string bash_completion(const OptionTable& table) {
   }
   std::string script(kScript);
   replace_all(script, "VALUES", values);
-  replace_all(script, "OPTIONS", fmt::format("{}", fmt::join(names, " ")));
-  replace_all(script, "WITH_VALUE",
-              fmt::format("{}", fmt::join(with_value, " ")));
+  replace_all(script, "OPTIONS", join_texts(names, " "));
+  replace_all(script, "WITH_VALUE", join_texts(with_value, " "));
   script = fmt::format(
       "# bash completion for {}, written from its table of "
       "options.\n{}",

@@ -3,13 +3,14 @@
 // the caller prints the error.
 #include "launcher/option_parser.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
+#include "base/join_texts.h"
 #include "base/spelling.h"
 #include "launcher/foreign_options.h"
 
@@ -36,7 +37,7 @@ EarlyExit unknown_acp_option(std::string_view name,
                              std::span<const std::string_view> known) {
   const std::string_view nearest = nearest_word(name, known, kAcpPrefix);
   const std::string hint =
-      nearest.empty() ? fmt::format("known are {}", fmt::join(known, ", "))
+      nearest.empty() ? fmt::format("known are {}", join_texts(known, ", "))
                       : fmt::format("did you mean {}?", nearest);
   return launcher_error(
       fmt::format("{} is no option of ACP; {} (a program's own --acp-* "

@@ -4,7 +4,7 @@
 // error.
 #include "launcher/options.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/log.h"
 #include "launcher/option_pages.h"

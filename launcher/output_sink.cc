@@ -4,7 +4,7 @@
 #include "launcher/output_sink.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
 // Pipes between acprun and the processes that it starts.
 #pragma once
 
-#include "base/result.h"
 #include "base/unique_fd.h"
+#include "status/result.h"
 
 namespace acp::launcher {
 

@@ -2,7 +2,7 @@
 // process and reaches no other host.
 #include "launcher/placement.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
@@ -101,13 +101,11 @@ OrExit<std::vector<HostRanks>> place_by_option(Options& options) {
   auto read = nodes_of_option(options.hosts);
   if (auto* exit = std::get_if<EarlyExit>(&read)) return std::move(*exit);
   const auto& nodes = std::get<std::vector<Node>>(read);
-  const bool has_counts = std::ranges::any_of(
-      nodes, [](const Node& node) { return node.capacity > 1; });
-  const bool is_one_host = nodes.size() == 1;
+  const bool has_counts = std::ranges::any_of(nodes, &Node::has_count);
   const std::uint32_t capacity = capacity_of(nodes);
   // "--host here" has always meant one rank, "-np 4 --host here" four.
   if (options.procs == 0) options.procs = capacity;
-  if (has_counts && !is_one_host) {
+  if (has_counts) {
     if (capacity < options.procs && !options.oversubscribe) {
       return launcher_error(fmt::format(
           "--host={} has room for {} ranks, -np asks for {}; raise the counts "

@@ -2,7 +2,7 @@
 // macprun; starts no rank, but claims cores.
 #include "launcher/plan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <climits>
 
 #include "base/host_facts.h"
+#include "base/join_texts.h"
 #include "launcher/placement.h"
 #include "launcher/remote_shell.h"
 #include "launcher/remote_streams.h"
@@ -197,11 +198,10 @@ std::string describe_foreign(const CommandGroup& group,
                              std::uint32_t rank,
                              const std::string& host) {
   const auto seat = parse_seat(std::span(group.command).subspan(1));
-  const std::string how =
-      !seat ? "unknown"
-      : rank == group.first
-          ? fmt::format("{}", fmt::join(launch_words(*seat), " "))
-          : fmt::format("that of rank {}", group.first);
+  const std::string how = !seat ? "unknown"
+                          : rank == group.first
+                              ? join_texts(launch_words(*seat), " ")
+                              : fmt::format("that of rank {}", group.first);
   return fmt::format("rank {}: host {}, {}, command {}\n", rank, host,
                      group.name, how);
 }
@@ -229,15 +229,15 @@ std::string describe_plan(const JobPlan& plan) {
     for (const std::uint32_t rank : host.ranks) {
       lines[rank] =
           fmt::format("rank {}: host {}, by {}, command {}\n", rank, host.name,
-                      fmt::join(plan.orders.shell.words, " "),
-                      fmt::join(command_of(plan, rank), " "));
+                      join_texts(plan.orders.shell.words, " "),
+                      join_texts(command_of(plan, rank), " "));
     }
   }
   if (plan.local) {
     for (const RankPlan& one : plan.local->ranks) {
       lines[one.rank] = fmt::format(
           "rank {}: host {}, {}, file {}, command {}\n", one.rank, plan.host,
-          one.cpus.name, one.path, fmt::join(one.words, " "));
+          one.cpus.name, one.path, join_texts(one.words, " "));
     }
   }
   for (const HostRanks& host : plan.hosts) {

@@ -4,7 +4,7 @@
 #include "launcher/pmi_relay.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/socket.h>
 
 #include <algorithm>

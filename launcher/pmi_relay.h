@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "base/unique_fd.h"
+#include "status/result.h"
 
 namespace acp::launcher {
 

@@ -3,7 +3,7 @@
 // error.
 #include "launcher/process_state.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <fstream>

@@ -2,7 +2,7 @@
 // the launchers of macprun, before they are started. It starts nothing itself.
 #include "launcher/program.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

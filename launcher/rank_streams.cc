@@ -4,7 +4,7 @@
 #include "launcher/rank_streams.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>

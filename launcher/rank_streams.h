@@ -5,9 +5,9 @@
 #include <array>
 #include <vector>
 
-#include "base/result.h"
 #include "base/unique_fd.h"
 #include "launcher/host_work.h"
+#include "status/result.h"
 
 namespace acp::launcher {
 

@@ -3,7 +3,7 @@
 // stream would throw.
 #include "launcher/read_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <cerrno>

@@ -3,7 +3,7 @@
 // waits for it.
 #include "launcher/remote_shell.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>

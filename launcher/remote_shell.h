@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
 #include "base/unique_fd.h"
 #include "launcher/host_orders.h"
+#include "status/result.h"
 
 namespace acp::launcher {
 

@@ -3,7 +3,7 @@
 // at no clock.
 #include "launcher/rollcall.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -145,11 +145,14 @@ Answer Rollcall::on_arrive(std::uint32_t rank, std::uint64_t phase) {
     // They would wait for each other for ever.
     if (is_at_meeting_point(row->waiting) && state != row->waiting &&
         count(state) != 0) {
-      return verdict(
+      Verdict bad = verdict(
           Cause::kProtocol, rank, 0,
           fmt::format(
               "called {} while rank {} waits in {}", row->name, first_in(state),
               state == RankState::kAtFinalize ? "acp_finalize" : "acp_reset"));
+      bad.advice = protocol::kSameOrderAdvice;
+      bad.is_unlike = true;
+      return bad;
     }
   }
   if (auto bad = judge_absence()) return std::move(*bad);
@@ -177,6 +180,7 @@ std::optional<Verdict> Rollcall::judge_absence() const {
                   missing->kind,
                   fmt::format("rank {}", first_in(RankState::kAtCollective))));
   bad.advice = protocol::kSameOrderAdvice;
+  bad.is_unlike = true;
   return bad;
 }
 
@@ -214,6 +218,12 @@ std::optional<Verdict> Rollcall::judge_silent_exit(std::uint32_t rank) const {
                    rank);
   }
   return std::nullopt;
+}
+
+bool Rollcall::have_all_met() const {
+  return std::ranges::all_of(ranks_, [](const Rank& rank) {
+    return rank.has_exited || is_at_meeting_point(rank.state);
+  });
 }
 
 bool Rollcall::is_meeting() const noexcept {

@@ -78,6 +78,9 @@ class Rollcall {
   /// the MPI job's launcher.
   std::optional<Verdict> on_exit(std::uint32_t rank, int wait_status);
 
+  /// Whether each rank is in acp_reset or acp_finalize, or has exited.
+  bool have_all_met() const;
+
   /// True from the first Arrive(kInit) until Go(kInit), for --init-timeout.
   bool is_meeting() const noexcept;
   /// Lists the ranks that have not arrived in acp_init.

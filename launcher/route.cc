@@ -1,7 +1,7 @@
-// Asks the resolver for an address of another host, in a child process. Called
-// once on each host, before its ranks start, and by plans of jobs on several
-// hosts. The caller may not wait longer than the limit, because getaddrinfo has
-// none.
+// Finds an address of another host: its name, if that is a number, or the
+// resolver's answer, which a child process waits for. Called once on each host,
+// before its ranks start, and by plans of jobs on several hosts. The caller may
+// not wait longer than the limit, because getaddrinfo has none.
 #include "launcher/route.h"
 
 #include <arpa/inet.h>
@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -23,8 +24,10 @@ namespace acp::launcher {
 
 namespace {
 
-Route route_of(const std::string& name) {
+/// `flags` as for getaddrinfo. With AI_NUMERICHOST it asks nobody.
+Route route_of(const std::string& name, int flags) {
   addrinfo hints{};
+  hints.ai_flags = flags;
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;
   const int failure = ::getaddrinfo(name.c_str(), nullptr, &hints, &found);
@@ -42,34 +45,46 @@ Route route_of(const std::string& name) {
   return {"", name + ": its address is loopback"};
 }
 
+bool is_usable(const Route& route) {
+  return !route.address.empty() && route.address.size() < protocol::kRouteBytes;
+}
+
+/// Without an address, the first name's reason is kept.
+Route find_route(const std::vector<std::string>& names,
+                 const std::string& own) {
+  Route first;
+  for (const std::string& name : names) {
+    if (name == own) continue;
+    Route route = route_of(name, 0);
+    if (is_usable(route)) return route;
+    if (first.why_unknown.empty()) first.why_unknown = route.why_unknown;
+  }
+  return first;
+}
+
 constexpr std::chrono::milliseconds kResolveLimit{2000};
 /// First byte of the child's answer.
 constexpr char kIsAddress = '=';
 constexpr char kIsReason = '!';
 
-/// Without an address, the first name's reason is kept.
-std::string find_route(const std::vector<std::string>& names,
-                       const std::string& own) {
-  std::string reason;
-  for (const std::string& name : names) {
-    if (name == own) continue;
-    const Route route = route_of(name);
-    if (!route.address.empty() &&
-        route.address.size() < protocol::kRouteBytes) {
-      return kIsAddress + route.address;
-    }
-    if (reason.empty()) reason = kIsReason + route.why_unknown;
-  }
-  return reason;
-}
-
 }  // namespace
 
-/// A child process asks, because getaddrinfo has no time limit.
+/// A number needs no resolver, so a host with a slow one, or too busy to start
+/// a child in time, still joins. A child process asks the resolver, because
+/// getaddrinfo has no time limit.
 Route route_to(const std::vector<std::string>& names, const std::string& own) {
+  const auto other = std::ranges::find_if(
+      names, [&](const std::string& name) { return name != own; });
+  if (other == names.end()) return {};
+  if (Route number = route_of(*other, AI_NUMERICHOST); is_usable(number)) {
+    return number;
+  }
   const ChildAnswer answer = answer_of_child(
       [&](int fd) {
-        const std::string text = find_route(names, own);
+        const Route route = find_route(names, own);
+        const std::string text = !route.address.empty()
+                                     ? kIsAddress + route.address
+                                     : kIsReason + route.why_unknown;
         [[maybe_unused]] const ssize_t n =
             ::write(fd, text.data(), text.size());
       },

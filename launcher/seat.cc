@@ -5,7 +5,7 @@
 #include "launcher/seat.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -19,8 +19,7 @@
 #include "base/log.h"
 #include "launcher/child.h"
 #include "launcher/early_exit.h"
-#include "launcher/launch.h"
-#include "launcher/mpi_place.h"
+#include "launcher/mpi_rank.h"
 #include "launcher/program.h"
 #include "launcher/seat_socket.h"
 #include "launcher/verdict.h"

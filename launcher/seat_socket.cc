@@ -3,7 +3,7 @@
 // does not block for longer than the other side takes to read.
 #include "launcher/seat_socket.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
 
 #include <csignal>
 
-#include "base/result.h"
 #include "base/unique_fd.h"
+#include "status/result.h"
 
 namespace acp::launcher {
 

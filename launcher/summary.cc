@@ -3,7 +3,7 @@
 // gone.
 #include "launcher/summary.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <csignal>
@@ -77,9 +77,16 @@ RankGroup join_groups(std::span<const RankGroup> groups) {
   return all;
 }
 
-/// Returns " for ranks 2-3" where each rank of the group waits for a peer.
-std::string describe_peers(const RankGroup& group) {
+/// Returns " for ranks 2-3" where each rank of the group waits for a peer. If
+/// the group waits for the culprit, returns "": the first line of the summary
+/// names the culprit already.
+std::string describe_peers(const RankGroup& group,
+                           std::uint32_t culprit,
+                           std::span<const RankWait> waits) {
   if (group.peers.contains(protocol::kNoSlot)) return "";
+  if (culprit < waits.size() && group.peers.contains(waits[culprit].rank)) {
+    return "";
+  }
   return " for " + describe_ranks(std::vector<std::uint32_t>(
                        group.peers.begin(), group.peers.end()));
 }
@@ -106,7 +113,7 @@ std::string describe_others(std::uint32_t culprit,
     text += fmt::format("{}: {} {} {}{}\n", program_name(),
                         describe_ranks(group.ranks),
                         group.ranks.size() == 1 ? "was" : "were", group.what,
-                        describe_peers(group));
+                        describe_peers(group, culprit, waits));
   }
   return text;
 }
@@ -181,7 +188,9 @@ std::string advise(const Verdict& verdict,
              "--version)";
     case Cause::kInitTimeout:
       return "if they need longer before acp_init, give --init-timeout";
-    case Cause::kTimeout: return "give a longer --timeout if it needs one";
+    case Cause::kTimeout:
+      return "give a longer --timeout if it needs one; if all ranks wait, look "
+             "for a call that one of them left out";
     case Cause::kWatchdog:
       return verdict.ranks.empty()
                  ? "look for a call that one rank left out"

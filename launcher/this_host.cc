@@ -1,18 +1,21 @@
 // Compares a name with the host's names and addresses. Called by make_plan and
-// place_ranks. It asks the resolver, which may take long, so no event loop may
-// call it.
+// place_ranks. It may fork a child that asks the resolver, and wait for the
+// answer. So it is called before a second thread starts, and by no event loop.
 #include "launcher/this_host.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
 
 #include "base/host_facts.h"
+#include "launcher/child_answer.h"
 
 namespace acp::launcher {
 
@@ -27,16 +30,32 @@ std::string_view first_label(std::string_view name) {
   return name.substr(0, name.find('.'));
 }
 
-bool is_resolved_name(const std::string& own, std::string_view name) {
+constexpr std::chrono::milliseconds kResolveLimit{2000};
+
+/// The name with domain that the resolver gives for `own`, or "".
+std::string resolved_name(const std::string& own) {
   addrinfo hints{};
   hints.ai_flags = AI_CANONNAME;
   addrinfo* found = nullptr;
   if (::getaddrinfo(own.c_str(), nullptr, &hints, &found) != 0) {
-    return false;
+    return "";
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
       found, ::freeaddrinfo);
-  return found->ai_canonname != nullptr && equals(found->ai_canonname, name);
+  return found->ai_canonname == nullptr ? "" : found->ai_canonname;
+}
+
+/// A child process asks, because getaddrinfo has no time limit. A name without
+/// an answer is that of another host.
+bool is_resolved_name(const std::string& own, std::string_view name) {
+  const ChildAnswer answer = answer_of_child(
+      [&own](int fd) {
+        const std::string text = resolved_name(own);
+        [[maybe_unused]] const ssize_t n =
+            ::write(fd, text.data(), text.size());
+      },
+      kResolveLimit);
+  return equals(answer.bytes, name);
 }
 
 bool is_same_address(const sockaddr* address, const std::string& text) {

@@ -2,7 +2,7 @@
 // counts that the agents have sent. Pure.
 #include "launcher/traffic_table.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string_view>
 

@@ -3,7 +3,7 @@
 // seats. Pure.
 #include "launcher/verdict.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/wait.h>
 
 #include <csignal>

@@ -47,6 +47,9 @@ struct Verdict {
   /// CommandGroup::name and CommandGroup::is_foreign of the rank's group.
   std::string group = {};
   bool is_foreign = false;
+  /// With kProtocol: two ranks wait in unlike calls. The others may be on their
+  /// way to theirs.
+  bool is_unlike = false;
 };
 
 /// Whether the cause is a limit of time that the whole job has passed.

@@ -2,7 +2,7 @@
 // for the watchdog. Pure.
 #include "launcher/waits.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <string_view>

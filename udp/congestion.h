@@ -23,8 +23,8 @@ namespace acp::udp {
 /// path. A stream without a reduction for kRoundsToDrain sends half a window
 /// for a round. So each stream empties the queue now and then, and a stream
 /// that begins later measures the least round trip as well. Otherwise the later
-/// stream takes the queue for a part of the path and all of the link for
-/// itself.
+/// stream takes the queue for a part of the path and all of the bottleneck
+/// for itself.
 class CongestionWindow {
  public:
   /// One full packet of a path with an MTU of 1,500 bytes.

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/clock.h"
-#include "base/status.h"
+#include "status/status.h"
 #include "transport/address.h"
 #include "transport/transport.h"
 

@@ -1,4 +1,4 @@
-// The queue, the link and the delay, as times at which datagrams are due.
+// The queue, the bottleneck and the delay, as times at which datagrams are due.
 // Called by FaultySocket; knows no clock of its own.
 #include "udp/delay_line.h"
 
@@ -10,7 +10,7 @@ void DelayLine::put(TimePoint arrived,
                     Duration jitter,
                     const Address& from,
                     std::span<const std::byte> bytes) {
-  const auto passed = pass_link(arrived, bytes.size());
+  const auto passed = pass_bottleneck(arrived, bytes.size());
   if (!passed || held_bytes_ + bytes.size() > kMostHeldBytes) {
     return;
   }
@@ -34,26 +34,26 @@ std::optional<DelayLine::Arrival> DelayLine::take(TimePoint now,
                  .datagram = buffer.first(bytes.size())};
 }
 
-/// When the last byte of the datagram has passed the link; nothing when the
-/// queue has no room for it. The queue holds what arrives while the link is
-/// busy, so its length follows from the time until the link is free.
-std::optional<TimePoint> DelayLine::pass_link(TimePoint arrived,
-                                              std::size_t bytes) {
+/// When the last byte of the datagram has passed the bottleneck; nothing when
+/// the queue has no room for it. The queue holds what arrives while the
+/// bottleneck is busy, so its length follows from the time until it is free.
+std::optional<TimePoint> DelayLine::pass_bottleneck(TimePoint arrived,
+                                                    std::size_t bytes) {
   if (plan_.rate == 0) {
     return arrived;
   }
   constexpr double kNanoseconds = 1e9;
   const auto rate = static_cast<double>(plan_.rate);
-  const Duration wait = std::max(link_free_ - arrived, Duration::zero());
+  const Duration wait = std::max(bottleneck_free_ - arrived, Duration::zero());
   const double queued = static_cast<double>(wait.count()) * rate / kNanoseconds;
   if (queued + static_cast<double>(bytes) >
       static_cast<double>(plan_.queue_bytes)) {
     return std::nullopt;
   }
-  link_free_ = arrived + wait +
-               Duration(static_cast<std::int64_t>(static_cast<double>(bytes) *
-                                                  kNanoseconds / rate));
-  return link_free_;
+  bottleneck_free_ = arrived + wait +
+                     Duration(static_cast<std::int64_t>(
+                         static_cast<double>(bytes) * kNanoseconds / rate));
+  return bottleneck_free_;
 }
 
 }  // namespace acp::udp

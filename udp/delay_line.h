@@ -26,7 +26,7 @@ class DelayLine {
   explicit DelayLine(const PathPlan& plan) : plan_(plan) {}
 
   /// Takes a datagram that has reached the host at `arrived`: it waits in the
-  /// queue of the link, passes the link, and is then under way for the delay
+  /// queue of the bottleneck, passes it, and is then under way for the delay
   /// and `jitter`. The queue drops a datagram that does not fit.
   void put(TimePoint arrived,
            Duration jitter,
@@ -48,13 +48,14 @@ class DelayLine {
     std::vector<std::byte> bytes;
   };
 
-  std::optional<TimePoint> pass_link(TimePoint arrived, std::size_t bytes);
+  std::optional<TimePoint> pass_bottleneck(TimePoint arrived,
+                                           std::size_t bytes);
 
   PathPlan plan_;
   /// By the time at which they are due. Equal times keep the order of arrival.
   std::multimap<TimePoint, Held> held_;
   std::size_t held_bytes_ = 0;
-  TimePoint link_free_{};  ///< The link has passed everything by then.
+  TimePoint bottleneck_free_{};  ///< It has passed everything by then.
 };
 
 }  // namespace acp::udp

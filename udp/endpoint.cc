@@ -4,7 +4,7 @@
 // later flush.
 #include "udp/endpoint.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -335,6 +335,8 @@ bool Endpoint::transmit(Fragment& fragment, TimePoint now) {
       shared_.copies_regions_until = now + kCopyTime;
     }
     sender_.copy_tail(fragment);
+  } else {
+    sender_.drop_lost_tail(fragment);
   }
   if (fragment.transmissions >= kTransmissionsOfBlackHole) {
     on_black_hole(now);

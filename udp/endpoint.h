@@ -144,6 +144,12 @@ class Endpoint final : public transport::Endpoint {
   /// no room, call again.
   bool transmit();
 
+  /// Messages were not sent yet. Otherwise an endpoint in SharedState::to_flush
+  /// has only acks and size probes to send.
+  bool has_unsent() const noexcept {
+    return sender_.has_open() || sender_.has_pending();
+  }
+
   /// Whether flush_idle() may leave the open fragment for batching: the peer
   /// will answer soon, and the fragment is still small.
   bool may_wait_for_more() const noexcept;

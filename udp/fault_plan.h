@@ -16,8 +16,8 @@ namespace acp::udp {
 struct PathPlan {
   Duration delay{};
   Duration jitter{};       ///< Each datagram is later by up to this time.
-  std::uint64_t rate = 0;  ///< Bytes a second of its link; 0: no limit.
-  /// Queue before that link. What does not fit is lost.
+  std::uint64_t rate = 0;  ///< Bytes a second of its bottleneck; 0: none.
+  /// Queue before the bottleneck. What does not fit is lost.
   std::uint64_t queue_bytes = std::uint64_t{1} << 20;
 
   bool is_active() const noexcept {

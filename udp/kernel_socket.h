@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/result.h"
 #include "base/unique_fd.h"
+#include "status/result.h"
 #include "transport/interfaces.h"
 #include "transport/socket_address.h"
 #include "udp/datagram_socket.h"

@@ -42,6 +42,26 @@ void copy_part(std::byte* to, std::span<const std::byte> part) noexcept {
   }
 }
 
+bool is_mapped(std::span<const std::byte> tail) noexcept {
+  return can_touch(const_cast<std::byte*>(tail.data()), tail.size(),
+                   Access::kRead);
+}
+
+/// Copies a tail. False: the program has unmapped it. The memory of a put is
+/// the operation's until it ends, and a program that unmaps it too early is
+/// wrong. So a touch of its pages and a fast copy are enough there.
+bool copy_if_there(std::byte* to, const Fragment& fragment) noexcept {
+  const std::span<const std::byte> tail = fragment.tail;
+  if (fragment.tail_may_go) {
+    return copy_if_mapped(to, tail.data(), tail.size());
+  }
+  if (!is_mapped(tail)) {
+    return false;
+  }
+  std::memcpy(to, tail.data(), tail.size());
+  return true;
+}
+
 }  // namespace
 
 Sender::Sender(FragmentPool& pool, StreamLimits& limits, Window window)
@@ -128,28 +148,35 @@ bool Sender::append_probe() {
 }
 
 void Sender::copy_tail(Fragment& fragment) noexcept {
-  const std::span<const std::byte> tail = fragment.tail;
-  if (tail.empty()) {
+  if (fragment.tail.empty()) {
     return;
   }
-  std::byte* to = fragment.payload + fragment.payload_bytes;
-  bool is_there = true;
-  if (fragment.tail_may_go) {
-    is_there = copy_if_mapped(to, tail.data(), tail.size());
-  } else {
-    std::memcpy(to, tail.data(), tail.size());
+  const std::size_t size = fragment.tail.size();
+  if (!copy_if_there(fragment.payload + fragment.payload_bytes, fragment)) {
+    drop_tail(fragment);
+    return;
   }
   fragment.tail = {};
+  fragment.payload_bytes += size;
   --in_place_;
-  if (is_there) {
-    fragment.payload_bytes += tail.size();
-    return;
-  }
-  // The message ends where its tail would begin.
+}
+
+/// Ends the message where its tail would begin.
+void Sender::drop_tail(Fragment& fragment) noexcept {
+  bytes_ -= &fragment == open_ ? 0 : fragment.tail.size();
+  fragment.tail = {};
+  --in_place_;
   std::byte* prefix = fragment.payload + fragment.tail_message;
+  const std::byte* end = fragment.payload + fragment.payload_bytes;
   store_little(prefix,
-               static_cast<std::uint16_t>(to - prefix - kMessagePrefixBytes));
-  bytes_ -= &fragment == open_ ? 0 : tail.size();
+               static_cast<std::uint16_t>(end - prefix - kMessagePrefixBytes));
+}
+
+void Sender::drop_lost_tail(Fragment& fragment) noexcept {
+  if (!fragment.tail.empty() && !fragment.tail_may_go &&
+      !is_mapped(fragment.tail)) {
+    drop_tail(fragment);
+  }
 }
 
 template <typename Predicate>
@@ -254,11 +281,13 @@ std::uint8_t Sender::flags_for(const Fragment& fragment) noexcept {
   // Four requests per window keep it moving with the fewest acks; many small
   // fragments are acknowledged by their number, see kAckEvery. A fragment that
   // is alone needs no request, unless it fills the window, or is a
-  // retransmission or a probe.
+  // retransmission or a probe. A fragment behind less than a quarter of the
+  // window needs none either, because most of the window is free.
   const bool is_alone = fragment.seq == base_;
   unasked_bytes_ = is_alone ? 0 : unasked_bytes_;
   unasked_bytes_ += charge(fragment.size());
-  const bool is_quarter = unasked_bytes_ >= window() / 4;
+  const std::uint64_t quarter = window() / 4;
+  const bool is_quarter = unasked_bytes_ >= quarter && bytes_ >= quarter;
   const bool is_full = bytes_ >= window();
   const bool is_probe = fragment.size() == 0;
   if ((is_quarter && !is_alone) || is_full || fragment.transmissions > 0 ||

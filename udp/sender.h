@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "base/status.h"
+#include "status/status.h"
 #include "transport/transport.h"
 #include "udp/congestion.h"
 #include "udp/fragment_pool.h"
@@ -52,7 +52,7 @@ class Sender {
   /// Like append, but the last part is not copied: it is read in place until
   /// the fragment is acknowledged or reclaim() is called. Its fragment takes no
   /// more messages. `may_go`: the program may unmap that part when it has been
-  /// sent. If it is gone when it has to be sent again, the message goes without
+  /// sent. If a part is gone when it has to be sent, the message goes without
   /// it.
   [[nodiscard]] Status append_in_place(Parts parts,
                                        std::size_t bytes,
@@ -70,6 +70,10 @@ class Sender {
   /// retransmission: the program may change data in place at any time, and the
   /// packet's tag must match its bytes.
   void copy_tail(Fragment& fragment) noexcept;
+
+  /// Leaves the tail of a put out of its message if the program has unmapped
+  /// it. Called before the first transmission, which reads the tail in place.
+  void drop_lost_tail(Fragment& fragment) noexcept;
 
   /// Makes a fragment without messages; its ack shows that the peer lives.
   /// False: another fragment waits for an ack already, or there is no room.
@@ -171,6 +175,7 @@ class Sender {
   [[nodiscard]] Status make_room(std::size_t bytes);
   template <typename Predicate>
   void copy_tails_if(Predicate is_meant) noexcept;
+  void drop_tail(Fragment& fragment) noexcept;
   void add(Parts parts, std::size_t bytes, transport::Ordering ordering);
   bool acknowledge(std::uint64_t seq, const PacketView& packet, TimePoint now);
   void on_echo(const Fragment& fragment,

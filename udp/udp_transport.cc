@@ -3,7 +3,7 @@
 // blocks.
 #include "udp/udp_transport.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <span>
@@ -286,7 +286,7 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
 /// Takes datagrams of one color. In an exchange of single packets the answer
 /// must not wait for a second receive call that finds nothing. So a second call
 /// is made only for a color with bursts, or after a packet that is most likely
-/// part of a large transfer: there the call is cheap, and one ack answers both.
+/// part of a large copy: there the call is cheap, and one ack answers both.
 UdpTransport::Drained UdpTransport::drain(transport::Color color,
                                           transport::MessageSink& sink) {
   std::size_t count = 0;
@@ -438,7 +438,14 @@ void UdpTransport::flush_idle() {
   }
 }
 
+/// Messages come before the acks of other streams: each datagram takes the
+/// kernel some microseconds, and peers wait for messages.
 void UdpTransport::flush_endpoints(bool may_batch) {
+  if (shared_.to_flush.size() > 1) {
+    std::partition(
+        shared_.to_flush.begin(), shared_.to_flush.end(),
+        [](const Endpoint* endpoint) { return endpoint->has_unsent(); });
+  }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < shared_.to_flush.size(); ++i) {
     Endpoint* endpoint = shared_.to_flush[i];

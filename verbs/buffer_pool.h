@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/result.h"
+#include "status/result.h"
 #include "verbs/packet.h"
 #include "verbs/resource.h"
 

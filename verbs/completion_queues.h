@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/result.h"
+#include "status/result.h"
 #include "verbs/credit.h"
 #include "verbs/resource.h"
 

@@ -3,7 +3,7 @@
 // other end, so reading them trusts nothing.
 #include "verbs/credit.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/assert.h"
 

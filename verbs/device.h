@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "base/log.h"
-#include "base/result.h"
+#include "status/result.h"
 #include "transport/transport.h"
 #include "verbs/address_card.h"
 #include "verbs/buffer_pool.h"

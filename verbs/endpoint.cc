@@ -154,7 +154,7 @@ void Endpoint::post(Buffer* buffer,
   const bool is_behind = in_front == InFront::kBatch;
   ++unsignalled_;
   const bool is_signalled =
-      is_behind || device_.is_rxe() || growth_ == Growth::kMarked ||
+      is_behind || device_.is_rxe() || growth_ == Growth::kLastSent ||
       unsignalled_ >= kSignalEvery || device_.send_buffers().is_low();
   ibv_sge piece{};
   ibv_send_wr send{};
@@ -224,7 +224,7 @@ bool Endpoint::flush_parts(bool is_idle) {
     return true;
   }
   bool is_clean = send_controls();
-  const bool may_wait = is_idle && steps_posted_ != 0 && !wants_mark();
+  const bool may_wait = is_idle && steps_posted_ != 0 && !owes_last_packet();
   if (may_wait) {
     is_clean = is_clean && queue_->batched() == 0;
   } else if (state_ == EndpointState::kReady) {

@@ -15,7 +15,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -106,7 +105,7 @@ struct SharedState {
   std::uint32_t connecting = 0;  ///< Endpoints that are connecting.
   /// Endpoints that wait for retry_at(). Has room for all endpoints.
   std::vector<Endpoint*> backing_off{};
-  std::minstd_rand random{};          ///< Seeded by job and process.
+  Jitter jitter{0};                   ///< Seeded by job and process.
   std::vector<Endpoint*> to_flush{};  ///< Have unsent data or credit.
   std::vector<Endpoint*> failed{};    ///< Failed, not yet reported.
   /// Have more credit than idle ones need. VerbsTransport lets those that are
@@ -138,7 +137,7 @@ enum class Growth : std::uint8_t {
   kAsking,      ///< My attempt: the request is sent.
   kAccepted,    ///< The peer's attempt; I have accepted. It moves first.
   kMade,        ///< My attempt: connected. I move first.
-  kMarked,      ///< My last packet on the small queue pair is posted.
+  kLastSent,    ///< My last packet on the small queue pair is posted.
   kDraining,    ///< No step is taken any more; I move when all is complete.
   kLarge,       ///< Over the large queue pair, now or from the start.
   kStaysSmall,  ///< The large queue pair cannot be made.
@@ -160,12 +159,17 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   Status post(std::span<const transport::RemoteStep> steps,
               std::uint64_t token) override;
 
+  Status post_behind(std::span<const transport::RemoteStep> steps,
+                     std::uint64_t token) override;
+
   /// Posts the batch, the steps and the open packet with one doorbell. The
   /// message is the last row of that packet.
   Status post_then_send(
       std::span<const transport::RemoteStep> steps,
       std::uint64_t token,
       std::span<const std::span<const std::byte>> message) override;
+
+  void announce(const transport::LocalBytes& bytes) override;
 
   /// Sends the open packet, the credit that is due, and the batch of steps.
   /// False: no room, call again.
@@ -304,7 +308,13 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   WorkRequest& next_work_request() noexcept;
   bool has_send_room(std::size_t steps) const noexcept;
   bool may_open_packet() const noexcept;
+  Status post_planned(std::span<const transport::RemoteStep> steps,
+                      std::uint64_t token,
+                      Plan& plan);
   bool has_steps() const noexcept;
+  bool has_read() const noexcept;
+  bool may_follow_atomics(
+      std::span<const transport::RemoteStep> steps) const noexcept;
   bool can_device_do_atomic(const transport::RemoteStep& step,
                             std::size_t steps) const noexcept;
   bool can_devices_do(
@@ -373,7 +383,7 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
                        std::span<const std::byte> data);
   void on_growth_failed(std::string_view why, bool is_final);
   bool take_move(std::uint32_t queue_pair, std::uint32_t credit);
-  bool wants_mark() const noexcept;
+  bool owes_last_packet() const noexcept;
   void continue_growth();
   void move();
   void drop_large() noexcept;
@@ -404,9 +414,9 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
       large_;  ///< From kResolving to kDraining: the queue pair, or an attempt.
   /// The small queue pair from the move until the peer has moved, too.
   CmId small_;
-  bool moves_first_ = false;      ///< From kMade on: this end's attempt.
-  bool has_peer_marked_ = false;  ///< Read its last packet on the small one.
-  bool has_peer_moved_ = false;   ///< Read its first packet on the large one.
+  bool moves_first_ = false;     ///< From kMade on: this end's attempt.
+  bool has_read_last_ = false;   ///< Read its last packet on the small one.
+  bool has_peer_moved_ = false;  ///< Read its first packet on the large one.
   std::uint32_t grow_attempts_ = 0;
   TimePoint grow_at_{};  ///< No attempt to grow begins before.
 
@@ -425,6 +435,7 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   /// Number behind the last write or send that was posted. Written where these
   /// are posted; only rxe needs it.
   std::uint32_t writes_end_ = 0;
+  std::uint32_t reads_end_ = 0;     ///< Number behind the last get's last read.
   std::uint32_t unsignalled_ = 0;   ///< Sends since the last signalled one.
   std::uint32_t steps_posted_ = 0;  ///< Outstanding ones of steps.
   std::unique_ptr<SendQueue> queue_;

@@ -39,6 +39,30 @@ bool Endpoint::has_atomic_room(std::size_t atomics,
   return atomics == 0 || queue_->atomics_used <= limit;
 }
 
+/// Whether steps may be posted behind the atomics that are under way. The
+/// completion of an atomic copies its result to the destination, so a later put
+/// may not read there before, and a later get may not write there. A loop may
+/// have to be repeated, and the repetition would come behind the steps.
+bool Endpoint::may_follow_atomics(
+    std::span<const RemoteStep> steps) const noexcept {
+  if (queue_->atomics_used == 0) {
+    return true;
+  }
+  const auto touches = [](const RemoteStep& step, const std::byte* word) {
+    return protocol::is_bulk(step.opcode) &&
+           step.local_memory < word + sizeof(std::uint64_t) &&
+           word < step.local_memory + step.size;
+  };
+  return std::ranges::none_of(queue_->atomics, [&](const WordAtomic& each) {
+    return each.result.value != nullptr &&
+           (is_loop(each.opcode) ||
+            (each.local != nullptr &&
+             std::ranges::any_of(steps, [&](const RemoteStep& step) {
+               return touches(step, each.local);
+             })));
+  });
+}
+
 /// Takes a free WordAtomic and a result word. Precondition: has_atomic_room().
 WordAtomic& Endpoint::begin_atomic(const RemoteStep& step,
                                    std::uint64_t address,
@@ -50,7 +74,7 @@ WordAtomic& Endpoint::begin_atomic(const RemoteStep& step,
   atomic = {.opcode = step.opcode,
             .operand = step.operand,
             .compare = step.compare,
-            .local = step.local,
+            .local = step.local_memory,
             .address = address,
             .rkey = rkey,
             .result = device_.words().acquire(),

@@ -2,11 +2,12 @@
 // peer, and events of rdma_cm. Called by send(), endpoint_retry.cc and
 // VerbsTransport. It may not wait for an answer of the peer: an event of a
 // later poll brings it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "base/log.h"
 #include "transport/socket_address.h"
@@ -303,7 +304,7 @@ void Endpoint::on_event(const rdma_cm_id& id,
     case RDMA_CM_EVENT_UNREACHABLE:
       on_attempt_failed(fmt::format(
           "{} ({})", rdma_event_str(event),
-          status < 0 ? errno_text(-status) : fmt::to_string(status).c_str()));
+          status < 0 ? errno_text(-status) : std::to_string(status).c_str()));
       return;
     default:
       log(LogLevel::kDebug, "verbs: {}: {}", describe(), rdma_event_str(event));

@@ -56,6 +56,9 @@ bool Endpoint::on_control(std::span<const std::byte> bytes) {
     case ControlKind::kRegion:
       peer_memory_.on_region(*control, unpack_rkey);
       break;
+    case ControlKind::kAnnounce:
+      (void)peer_memory_.on_announce(*control, unpack_rkey);
+      break;
     case ControlKind::kRevoke:
       drop_revoked(control->key, control->state);
       break;
@@ -76,6 +79,20 @@ void Endpoint::on_want(const Control& want) {
       want, device_, shared_.executes_atomics && device_.color() == 0, *this);
   shared_.counters.told += told.size != 0 ? 1 : 0;
   send_control(std::move(told));
+}
+
+/// Like on_want(): a connection that is not ready becomes no holder.
+void Endpoint::announce(const transport::LocalBytes& bytes) {
+  if (state_ != EndpointState::kReady) {
+    return;
+  }
+  for (Control& told : shared_.regions.announce(
+           bytes, device_, shared_.executes_atomics && device_.color() == 0,
+           *this)) {
+    ++shared_.counters.told;
+    send_control(std::move(told));
+  }
+  (void)send_controls();  // in front of a message that is sent next
 }
 
 /// Confirms once no window of the region is in use.

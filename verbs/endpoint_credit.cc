@@ -2,7 +2,7 @@
 // (docs/verbs.md, "Flow control"). Called by the other parts of Endpoint and by
 // VerbsTransport. It may not grant credit before the receive buffers for it are
 // posted.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

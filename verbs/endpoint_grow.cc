@@ -44,7 +44,7 @@ PairKind Endpoint::first_pair() const noexcept {
 /// Whether this end may post packets: not between its last one on the small
 /// queue pair and its first one on the large one.
 bool Endpoint::may_send_packets() const noexcept {
-  return growth_ != Growth::kMarked && growth_ != Growth::kDraining;
+  return growth_ != Growth::kLastSent && growth_ != Growth::kDraining;
 }
 
 /// The queues of the small queue pair are full. Called again as long as they
@@ -69,7 +69,7 @@ void Endpoint::on_growth_failed(std::string_view why, bool is_final) {
   log(LogLevel::kDebug, "verbs: {}: no large queue pair: {}{}", describe(), why,
       is_final ? "; it stays small" : "");
   grow_at_ = SteadyClock().now() +
-             retry_delay(std::max(grow_attempts_, 1U), shared_.random);
+             retry_delay(std::max(grow_attempts_, 1U), shared_.jitter);
   set_growth(is_final ? Growth::kStaysSmall : Growth::kSmall);
 }
 
@@ -103,7 +103,7 @@ void Endpoint::on_growth_request(CmId id, ReadDepths asked) {
   }
   const bool may_accept = growth_ == Growth::kSmall ||
                           growth_ == Growth::kStaysSmall ||
-                          (is_being_made(growth_) && !has_peer_marked_);
+                          (is_being_made(growth_) && !has_read_last_);
   if (state_ != EndpointState::kReady || !may_accept) {
     refuse(std::move(id), Refusal::kStaySmall);
     return;
@@ -126,13 +126,14 @@ void Endpoint::on_growth_request(CmId id, ReadDepths asked) {
   on_growth_failed(why, false);
 }
 
-/// Carries the attempt on, or ends it. Before this end or the peer has marked
+/// Carries the attempt on, or ends it. Before this end or the peer has posted
 /// its last packet, an attempt that fails leaves the small queue pair in use.
 void Endpoint::on_growth_event(rdma_cm_event_type event,
                                int status,
                                std::span<const std::byte> data) {
-  const bool is_made = growth_ == Growth::kMade || growth_ == Growth::kMarked ||
-                       growth_ == Growth::kDraining || has_peer_marked_;
+  const bool is_made = growth_ == Growth::kMade ||
+                       growth_ == Growth::kLastSent ||
+                       growth_ == Growth::kDraining || has_read_last_;
   std::string why;
   switch (event) {
     case RDMA_CM_EVENT_ADDR_RESOLVED: why = resolve_route(*large_); break;
@@ -188,7 +189,7 @@ bool Endpoint::take_move(std::uint32_t queue_pair, std::uint32_t credit) {
   }
   if (is_on(large_, queue_pair) && !has_peer_moved_) {
     // The peer moves first, and only after it has read my last packet.
-    if (growth_ != Growth::kMarked || moves_first_) {
+    if (growth_ != Growth::kLastSent || moves_first_) {
       fail("a packet on a queue pair that is not in use yet");
       return false;
     }
@@ -203,12 +204,12 @@ bool Endpoint::take_move(std::uint32_t queue_pair, std::uint32_t credit) {
   if (!note || !note->moves) {
     return true;
   }
-  if (large_ == nullptr || has_peer_marked_ || !is_on(id_, queue_pair) ||
-      growth_ != (moves_first_ ? Growth::kMarked : Growth::kAccepted)) {
+  if (large_ == nullptr || has_read_last_ || !is_on(id_, queue_pair) ||
+      growth_ != (moves_first_ ? Growth::kLastSent : Growth::kAccepted)) {
     fail("a move to a queue pair that does not exist");
     return false;
   }
-  has_peer_marked_ = true;
+  has_read_last_ = true;
   if (moves_first_) {
     set_growth(Growth::kDraining);
   }
@@ -217,9 +218,9 @@ bool Endpoint::take_move(std::uint32_t queue_pair, std::uint32_t credit) {
 }
 
 /// Whether this end's last packet by the small queue pair is due.
-bool Endpoint::wants_mark() const noexcept {
+bool Endpoint::owes_last_packet() const noexcept {
   return growth_ == Growth::kMade ||
-         (growth_ == Growth::kAccepted && has_peer_marked_);
+         (growth_ == Growth::kAccepted && has_read_last_);
 }
 
 /// Takes the steps of the move that are due. Called in flush only, when all
@@ -229,9 +230,9 @@ void Endpoint::continue_growth() {
   if (state_ != EndpointState::kReady) {
     return;
   }
-  if (wants_mark() && open_ == nullptr && queue_->batched() == 0 &&
+  if (owes_last_packet() && open_ == nullptr && queue_->batched() == 0 &&
       send_queue_used() < send_queue_entries()) {
-    set_growth(Growth::kMarked);
+    set_growth(Growth::kLastSent);
     post(nullptr, 0, InFront::kNothing, credit_.move());
   }
   if (growth_ == Growth::kDraining && open_ == nullptr &&

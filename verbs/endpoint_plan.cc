@@ -12,8 +12,9 @@ using transport::RemoteStep;
 
 namespace {
 
+/// A put or get of one word.
 bool is_aligned_word(const RemoteStep& step) noexcept {
-  return step.size == 8 && (step.offset & 7) == 0;
+  return protocol::is_bulk(step) && step.size == 8 && (step.offset & 7) == 0;
 }
 
 }  // namespace
@@ -82,22 +83,27 @@ Feasible Endpoint::plan_steps(std::span<const RemoteStep> steps, Plan& plan) {
 /// ends, at either side.
 Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const bool is_read = step.opcode == Opcode::kGet;
-  const bool is_word =
-      step.opcode == Opcode::kPut8 || protocol::is_atomic(step.opcode);
-  const std::uint64_t size = is_word ? 8 : step.size;
-  const bool is_inline = !is_read && !protocol::is_atomic(step.opcode) &&
-                         size <= device_.inline_bytes(pair_size());
+  const bool is_word = protocol::is_word(step.opcode);
+  const std::uint64_t size = protocol::bytes_at_remote(step);
   // InfiniBand lets a write or an atomic overtake an earlier read or atomic
   // unless it is fenced. rxe keeps atomics in order, but its fences can hang
   // the queue pair.
   const bool may_overtake_read = !is_read && plan.has_read;
-  const bool may_overtake_atomic = !is_read && plan.atomics != 0;
+  const bool may_overtake_atomic = !is_read && plan.has_atomic;
   if (may_overtake_read && device_.is_rxe()) {
     return Feasible::kNever;
   }
   const bool is_fenced =
       (may_overtake_read || may_overtake_atomic) && !device_.is_rxe();
+  // An earlier get may still bring the source of a put that waits for it, so
+  // the device may not take that source in the call.
+  const bool is_source_late =
+      plan.is_behind && is_fenced && step.opcode == Opcode::kPut;
+  const bool is_inline = !is_read && !protocol::is_atomic(step.opcode) &&
+                         !is_source_late &&
+                         size <= device_.inline_bytes(pair_size());
   plan.has_read = plan.has_read || is_read;
+  plan.has_atomic = plan.has_atomic || protocol::is_atomic(step.opcode);
   const bool is_write = protocol::is_put(step.opcode);
   plan.proofs +=
       shared_.proves_writes && is_write && !plan.ends_with_write ? 1 : 0;
@@ -106,9 +112,10 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   // For an atomic's result, or for a put8's value that does not go inline.
   const bool needs_word = is_word && !is_inline;
   plan.words += needs_word ? 1 : 0;
-  MyRegion* mine =
-      step.local == nullptr ? nullptr : shared_.regions.live(step.local_key);
-  if ((mine == nullptr) != (step.local == nullptr) ||
+  MyRegion* mine = step.local_memory == nullptr
+                       ? nullptr
+                       : shared_.regions.live(step.local_key);
+  if ((mine == nullptr) != (step.local_memory == nullptr) ||
       (mine == nullptr && !is_word)) {
     return Feasible::kNever;
   }
@@ -128,7 +135,7 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
     std::uint64_t bytes = std::min(size - done, theirs->size - at);
     std::uint32_t lkey = 0;
     if (!is_word && !is_inline) {
-      const std::byte* from = step.local + done;
+      const std::byte* from = step.local_memory + done;
       const auto window =
           shared_.regions.window(device_, *mine, mine->offset_of(from));
       if (window.registration == nullptr) {

@@ -11,6 +11,7 @@
 namespace acp::verbs {
 
 /// The work requests of one chain, before anything is changed for it.
+// NOLINTNEXTLINE(*-member-init): `parts` stays uninitialized
 struct Endpoint::Plan {
   /// One work request.
   struct Part {
@@ -24,11 +25,18 @@ struct Endpoint::Plan {
     bool is_fenced;
   };
 
-  std::array<Part, kBatch> parts{};
+  /// The first `count` are planned. The others are never set: a call that is
+  /// refused need not clear a kilobyte.
+  std::array<Part, kBatch> parts;
   std::size_t count = 0;
   std::size_t atomics = 0;
   std::size_t words = 0;  ///< Registered words needed.
+  /// A read, or an atomic, of this chain or of an earlier chain under way
+  /// precedes the next step.
   bool has_read = false;
+  bool has_atomic = false;
+  /// The chain is behind all that is under way on the connection.
+  bool is_behind = false;
   bool ends_with_write = false;
   std::size_t proofs = 0;  ///< Proofs needed at most.
 };

@@ -16,11 +16,32 @@ namespace {
 /// Bytes that a proof reads, or fewer where a smaller write precedes it.
 constexpr std::uint32_t kProofBytes = 8;
 
+/// A copy of this size waits for the answer when its window is not known. As a
+/// message it would take eight packets or more, and each end would copy it.
+constexpr std::uint64_t kQuestionFrom = std::uint64_t{64} << 10;
+
+bool is_worth_a_question(std::span<const RemoteStep> steps) noexcept {
+  return std::ranges::any_of(steps, [](const RemoteStep& step) {
+    return protocol::bytes_at_remote(step) >= kQuestionFrom;
+  });
+}
+
 }  // namespace
 
 /// Whether a step is posted or batched, and not complete.
 bool Endpoint::has_steps() const noexcept {
   return queue_ != nullptr && (steps_posted_ != 0 || queue_->batched() != 0);
+}
+
+/// Whether a get is batched, or posted and not complete. Counts of posted and
+/// freed work requests wrap, and their distances do not: the newest read is not
+/// complete when fewer requests were posted since than are not freed.
+bool Endpoint::has_read() const noexcept {
+  const auto batch = std::span(queue_->requests)
+                         .subspan(queue_->batch_begin, queue_->batched());
+  return posted_ - reads_end_ < posted_ - freed_ ||
+         std::ranges::find(batch, IBV_WR_RDMA_READ, &ibv_send_wr::opcode) !=
+             batch.end();
 }
 
 /// Whether the last write or send that was posted may be unacknowledged.
@@ -54,9 +75,31 @@ bool Endpoint::is_held() const noexcept {
   return queue_->batched() != 0 && postable() == 0;
 }
 
+Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
+  Plan plan;
+  return post_planned(steps, token, plan);
+}
+
+/// The plan begins with what is under way, so that the steps get the fences
+/// that they would get in one chain with it.
+Status Endpoint::post_behind(std::span<const RemoteStep> steps,
+                             std::uint64_t token) {
+  if (shared_.proves_writes || state_ != EndpointState::kReady ||
+      !may_follow_atomics(steps)) {
+    return Status::kUnsupported;
+  }
+  Plan plan;
+  plan.is_behind = true;
+  plan.has_read = has_read();
+  plan.has_atomic = queue_->atomics_used != 0;
+  return post_planned(steps, token, plan);
+}
+
 /// All or nothing: the plan changes nothing, and it is carried out only when
 /// the batch, the send queue and the words have room for all of it.
-Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
+Status Endpoint::post_planned(std::span<const RemoteStep> steps,
+                              std::uint64_t token,
+                              Plan& plan) {
   if (!can_devices_do(steps)) {
     return Status::kUnsupported;
   }
@@ -68,12 +111,11 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
     // atomics that belong to the device.
     return is_never_by_message ? send_before_ready() : Status::kUnsupported;
   }
-  Plan plan;
   const Feasible feasible = plan_steps(steps, plan);
   if (feasible != Feasible::kNow) {
-    return feasible == Feasible::kLater && is_never_by_message
-               ? Status::kAgain
-               : Status::kUnsupported;
+    const bool waits = is_never_by_message || is_worth_a_question(steps);
+    return feasible == Feasible::kLater && waits ? Status::kAgain
+                                                 : Status::kUnsupported;
   }
   if (!has_room_for(plan, 0)) {
     return stays_too_small_for(plan, 0) ? Status::kUnsupported : Status::kAgain;
@@ -140,7 +182,7 @@ bool Endpoint::stays_too_small_for(const Plan& plan,
 /// many packets. Precondition: ready.
 bool Endpoint::has_room_for(const Plan& plan, std::size_t packets) noexcept {
   if (growth_ == Growth::kDraining ||
-      (wants_mark() && queue_->batched() != 0)) {
+      (owes_last_packet() && queue_->batched() != 0)) {
     return false;
   }
   if (!has_send_room(plan.count + plan.proofs + packets)) {
@@ -192,7 +234,7 @@ void Endpoint::collect(Plan& plan, std::uint64_t token) {
     }
     const bool is_put8 = step.opcode == Opcode::kPut8;
     const void* local = is_put8 ? static_cast<const void*>(&work.operand)
-                                : step.local + part.done;
+                                : step.local_memory + part.done;
     piece.addr = reinterpret_cast<std::uintptr_t>(local);
     piece.length = part.size;
     piece.lkey = part.lkey;
@@ -295,6 +337,8 @@ ibv_send_wr* Endpoint::take_batch(std::size_t count, ibv_send_wr* behind) {
     next_work_request() = queue_->batch[begin + i];
     if (request.opcode == IBV_WR_RDMA_WRITE) {
       writes_end_ = posted_;
+    } else if (request.opcode == IBV_WR_RDMA_READ) {
+      reads_end_ = posted_;
     }
   }
   queue_->batch_begin += count;

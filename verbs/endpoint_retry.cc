@@ -62,7 +62,7 @@ void Endpoint::back_off(std::string_view why) {
         attempts_, std::chrono::duration<double>(spent).count(), why));
     return;
   }
-  retry_at_ = now + retry_delay(attempts_, shared_.random);
+  retry_at_ = now + retry_delay(attempts_, shared_.jitter);
   log(LogLevel::kDebug, "verbs: {}: attempt {} to connect: {}; again in {} ms",
       describe(), attempts_, why,
       std::chrono::duration_cast<std::chrono::milliseconds>(retry_at_ - now)

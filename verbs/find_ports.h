@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "status/result.h"
 #include "verbs/address_card.h"
 #include "verbs/port_order.h"
 #include "verbs/resource.h"

@@ -2,7 +2,7 @@
 // registration has failed. It may not change the limit.
 #include "verbs/lock_limit.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 
 namespace acp::verbs {

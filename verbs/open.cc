@@ -149,14 +149,15 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
               .first_pair = options_.first_pair,
               .timers = options_.timers,
               .traffic_class = options_.traffic_class,
-              .random = std::minstd_rand(seed_of(options_)),
+              .jitter = Jitter(seed_of(options_)),
               .name_of = options_.name_of},
       has_failed_(options_.procs) {
   capabilities_.max_message = kMaxMessageBytes;
   capabilities_.max_posted = kMaxStepBytes;
-  // One queue pair keeps the order of writes, unless the setting says
-  // otherwise. It is replaced by the large one only when nothing is under way.
-  capabilities_.orders_puts = !shared_.proves_writes;
+  // One queue pair keeps the order of its work requests, unless the setting
+  // says otherwise. It is replaced by the large one only when nothing is under
+  // way.
+  capabilities_.orders_posts = !shared_.proves_writes;
   capabilities_.colors = static_cast<transport::Color>(devices_.size());
   AddressCard card;
   card.colors = capabilities_.colors;

@@ -3,7 +3,7 @@
 //
 //   { u16 size, bytes } ...     little-endian, not padded
 //
-// The highest bit of a size marks a control row (control.h).
+// The highest bit of a size tells a control row (control.h).
 //
 // The immediate data of the SEND is credit (credit.h). An empty packet carries
 // only that.

@@ -2,7 +2,7 @@
 // per process, in acp_init; opens no device.
 #include "verbs/port_order.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <fstream>
@@ -12,13 +12,12 @@ namespace acp::verbs {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kUnknownNode = -1;
 
 /// The kernel says -1 where a machine has one node, or where a device has none.
-int node_of(const fs::path& sys, const std::string& device) {
-  std::ifstream file(sys / "class/infiniband" / device / "device/numa_node");
+int node_of(const std::string& sys, const std::string& device) {
+  std::ifstream file(
+      fmt::format("{}/class/infiniband/{}/device/numa_node", sys, device));
   int node = kUnknownNode;
   return file >> node ? std::max(node, kUnknownNode) : kUnknownNode;
 }
@@ -49,8 +48,8 @@ bool is_near(const std::string& device, const PortChooser& chooser) {
   if (node == kUnknownNode || chooser.cpus.is_empty()) {
     return true;
   }
-  std::ifstream file(chooser.sys /
-                     fmt::format("devices/system/node/node{}/cpulist", node));
+  std::ifstream file(
+      fmt::format("{}/devices/system/node/node{}/cpulist", chooser.sys, node));
   std::string list;
   std::getline(file, list);
   return has_core_of(list, chooser.cpus);

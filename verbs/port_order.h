@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,9 +37,9 @@ struct PortKey {
 /// The rank for which ports are ordered.
 struct PortChooser {
   PortOrder order = PortOrder::kNear;
-  CpuMask cpus{};                      ///< The cores on which the rank may run.
-  std::uint32_t local_rank = 0;        ///< Number among the ranks of its host.
-  std::filesystem::path sys = "/sys";  ///< Where sysfs is mounted.
+  CpuMask cpus{};                ///< The cores on which the rank may run.
+  std::uint32_t local_rank = 0;  ///< Number among the ranks of its host.
+  std::string sys = "/sys";      ///< Where sysfs is mounted.
 };
 
 /// Returns the indices of `ports` in the order of the colors. `ports` is sorted

@@ -18,8 +18,8 @@ namespace {
 /// Buffers are registered in this number: 128 KiB.
 constexpr std::size_t kChunk = 16;
 
-/// Marks ids of receives: a failed completion does not tell its kind.
-constexpr std::uint64_t kReceiveTag = 1;
+/// Set in the ids of receives: a failed completion does not tell its kind.
+constexpr std::uint64_t kReceiveBit = 1;
 
 bool is_missing(int error) noexcept {
   return error == EOPNOTSUPP || error == ENOSYS;
@@ -241,7 +241,7 @@ void Receives::append(Queue& queue, Buffer* buffer) {
   piece.length = kPacketBytes;
   piece.lkey = buffer->lkey;
   ibv_recv_wr& receive = receives_[recycled_];
-  receive.wr_id = reinterpret_cast<std::uintptr_t>(buffer) | kReceiveTag;
+  receive.wr_id = reinterpret_cast<std::uintptr_t>(buffer) | kReceiveBit;
   receive.sg_list = &piece;
   receive.num_sge = 1;
   receive.next = nullptr;

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/result.h"
+#include "status/result.h"
 #include "verbs/buffer_pool.h"
 #include "verbs/completion_queues.h"
 #include "verbs/resource.h"

@@ -49,15 +49,23 @@ std::uint8_t not_ready_code(std::chrono::microseconds delay) noexcept {
   return code <= kLastCode ? code : std::uint8_t{0};
 }
 
-Duration retry_delay(std::uint32_t attempts,
-                     std::minstd_rand& random) noexcept {
+std::int64_t Jitter::up_to(std::int64_t most) noexcept {
+  state_ += 0x9e3779b97f4a7c15U;
+  std::uint64_t mixed = state_;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9U;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebU;
+  mixed ^= mixed >> 31;
+  return static_cast<std::int64_t>(mixed %
+                                   (static_cast<std::uint64_t>(most) + 1));
+}
+
+Duration retry_delay(std::uint32_t attempts, Jitter& jitter) noexcept {
   Duration delay = kFirstDelay;
   for (std::uint32_t i = 1; i < attempts && delay < kLongestDelay; ++i) {
     delay *= 2;
   }
   delay = std::min(delay, kLongestDelay);
-  std::uniform_int_distribution<Duration::rep> jitter(0, delay.count());
-  return delay / 2 + Duration(jitter(random));
+  return delay / 2 + Duration(jitter.up_to(delay.count()));
 }
 
 }  // namespace acp::verbs

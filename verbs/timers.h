@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <random>
 
 #include "base/clock.h"
 
@@ -38,9 +37,22 @@ std::chrono::microseconds not_ready_delay_of(std::uint8_t code) noexcept;
 /// Attempts to make a connection before the peer is given up.
 inline constexpr std::uint32_t kConnectAttempts = 6;
 
+/// Random numbers that depend on the seed alone: splitmix64. The header
+/// <random> is too heavy for what every file of this folder includes.
+class Jitter {
+ public:
+  explicit Jitter(std::uint64_t seed) noexcept : state_(seed) {}
+
+  /// A number from 0 to `most`, which is at least 0.
+  std::int64_t up_to(std::int64_t most) noexcept;
+
+ private:
+  std::uint64_t state_;
+};
+
 /// The delay after `attempts` failed attempts, at least 1: 50 milliseconds,
 /// doubled with each, at most 2 seconds, times a random number from 0.5 to 1.5.
 /// So ranks that failed together do not try again together.
-Duration retry_delay(std::uint32_t attempts, std::minstd_rand& random) noexcept;
+Duration retry_delay(std::uint32_t attempts, Jitter& jitter) noexcept;
 
 }  // namespace acp::verbs

@@ -104,7 +104,8 @@ acp_request_t acp_nbrecv_ch(acp_ch_t ch, void* buf, size_t size);
  * @return bytes received; 0 for a send or a free; (size_t)-1:
  *   ACPX_INVALID_ARGUMENT (no request of mine, or waited for already),
  *   ACPX_CLOSED (a receive, and the sender has freed its end, or is in
- *   acp_finalize and has not created it),
+ *   acp_finalize and has not created it), ACPX_BAD_ADDRESS (a program has
+ *   unmapped memory of the message too early; at both ends),
  *   ACPX_PEER_DEAD, ACPX_ABORTED, ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 size_t acp_wait_ch(acp_request_t request);

@@ -198,9 +198,9 @@ int acpx_wait_word(acp_ga_t word,
 /** Waits until @p done returns nonzero.
  *
  * @p done is called in this thread, at least once, and again whenever its
- * result may have changed: after progress, after a signal, and repeatedly as in
- * convention 2. It must not wait. Blocks up to the limit; not in a
- * progress step.
+ * result may have changed: after progress, after a signal, and as in convention
+ * 2. It may be called after it has returned nonzero, and keeps that answer. It
+ * must not wait. Blocks up to the limit; not in a progress step.
  *
  * @param done        the condition; not NULL
  * @param arg         passed to @p done
@@ -443,6 +443,41 @@ int acpx_setting(const char* name, uint64_t* value);
  *   sets it
  */
 acp_atkey_t acpx_try_register_memory(void* addr, size_t size, int color);
+
+/** Ends a region as acp_unregister_memory does, without waiting. The first call
+ * ends the key. Further calls ask whether the memory may go. Makes no progress
+ * by itself, so a caller that has nothing else to do waits in
+ * acpx_wait_until or calls acp_unregister_memory instead. Also in a progress
+ * step.
+ *
+ * @param atkey  a key of this rank, the same in each call
+ * @return 1 when nobody accesses the memory any more, and the key is forgotten;
+ *   0 while accesses are under way, or peers have not forgotten how to reach
+ *   the memory: call again; -1: ACPX_BAD_KEY (never issued, of another rank,
+ *   or unregistered already), ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ */
+int acpx_try_unregister_memory(acp_atkey_t atkey);
+
+/** Tells a rank how its network reaches memory of the calling rank, which that
+ * rank is about to access. It changes no result, only time: over RDMA the first
+ * access to a region otherwise waits for a question and its answer, a round
+ * trip. What the caller sends to the rank next, for example a signal, arrives
+ * behind it. Where there is nothing to tell, this does nothing: on one host,
+ * over UDP, before the first traffic between the two ranks, and when the rank
+ * has been told of the region.
+ *
+ * The call registers the memory with the device, up to 64 MiB of it; the rank
+ * asks for the rest. acp_unregister_memory then waits for an answer of that
+ * rank's library, as after an access. Does not block; also in a progress step.
+ *
+ * @param ga    first byte; on the calling rank
+ * @param size  bytes
+ * @param rank  0 to acp_procs() - 1
+ * @return 0, or -1: ACPX_BAD_RANK (@p rank, or the memory of another rank),
+ *   ACPX_BAD_ADDRESS, ACPX_BAD_KEY, ACPX_BAD_COLOR, ACPX_NOT_INITIALIZED,
+ *   ACPX_FINALIZED
+ */
+int acpx_announce_memory(acp_ga_t ga, size_t size, int rank);
 
 /** Names the function of a layer above ACP that the calling thread is in. When
  * a job ends badly, acprun's roll-call then shows the function that the program

@@ -17,8 +17,8 @@
  *       ACP_HANDLE_NULL  at once, in any order to others
  *       a handle         when that handle is complete
  *       ACP_HANDLE_ALL   when everything issued before is complete
- *       ACP_HANDLE_CONT  as ACP_HANDLE_ALL in all that memory shows. Copies to
- *                        one rank may be on their way together where the
+ *       ACP_HANDLE_CONT  as ACP_HANDLE_ALL in all that memory shows. Operations
+ *                        with one rank may be on their way together where the
  *                        network keeps their order. A portable program relies
  *                        only on this: the operation does not overtake the
  *                        one issued just before, if both have the same source
@@ -90,10 +90,10 @@ acp_handle_t acp_copy(acp_ga_t dst,
 /* The atomics share the following.
  *
  * The word at src, on any rank, changes in one indivisible step. The value it
- * had BEFORE goes to dst, which is on the caller's rank and is another word
- * than src. All atomics of one width on one word are atomic with each other,
- * from any rank and over any network. Mixing widths on one word is not
- * promised. The owner's own CPU atomics may be mixed in where
+ * had BEFORE goes to dst, another word, on the caller's rank. Atomics whose old
+ * values nobody reads may share one dst. All atomics of one width on one word
+ * are atomic with each other, from any rank and over any network; of two widths
+ * they need not be. The owner's own CPU atomics may be mixed in where
  * acpx_atomics_agree returns 1.
  *
  * Each does not block except as convention 7 says, and returns a handle, or
@@ -101,9 +101,9 @@ acp_handle_t acp_copy(acp_ga_t dst,
  *   ACPX_MISALIGNED   dst or src is not a multiple of the width, 4 or 8 bytes
  *   ACPX_BAD_RANK     dst is not on the caller's rank; src is on no rank
  *   ACPX_BAD_ADDRESS  ACP_GA_NULL, or a word outside its region
- *   ACPX_BAD_KEY, ACPX_BAD_COLOR, ACPX_AGAIN (in a progress step only),
- *   ACPX_NO_MEMORY, ACPX_PEER_DEAD, ACPX_ABORTED, ACPX_NOT_INITIALIZED,
- *   ACPX_FINALIZED
+ *   ACPX_INVALID_ARGUMENT (dst is src), ACPX_BAD_KEY, ACPX_BAD_COLOR,
+ *   ACPX_AGAIN (in a progress step only), ACPX_NO_MEMORY, ACPX_PEER_DEAD,
+ *   ACPX_ABORTED, ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 
 /** Adds @p value; wraps around. 4 bytes. Specification 4.11.3.

@@ -139,8 +139,8 @@ void SCUGlobalSum(Type_tag t, size_t tsize, int n, void* ivec, void* ovec);
 ///
 /// @param str      not looked at; programs pass the beginning of the text
 /// @param delim    the characters between words
-/// @param tok_pos  where to look; receives the place behind the word, and keeps
-///                 its value when there is no word
+/// @param tok_pos  where to look; receives the position behind the word, and
+///                 keeps its value when there is no word
 /// @return a copy of the word, to be freed by free(); NULL: there is none
 char* MPICommsStringTokenizer(char* str, const char* delim, char** tok_pos);
 

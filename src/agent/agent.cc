@@ -51,8 +51,7 @@ void Agent::on_request(transport::ProcId from,
                        std::span<const std::byte> bytes) {
   const auto request = protocol::decode_request(bytes);
   if (!request) {
-    log_warning("dropped a malformed request of {} bytes from {}", bytes.size(),
-                protocol::name_of_proc(space_.segment(), from));
+    refuse(from, color, bytes);
     return;
   }
   if (request->header.flags == protocol::kMoreFlag) {
@@ -148,6 +147,25 @@ void Agent::run_unanswered(transport::ProcId from,
     log_error("a step of {} on {:#018x} of this rank: {}",
               protocol::name_of_proc(space_.segment(), from), step.remote,
               status_text(status));
+  }
+}
+
+/// Fails a request whose data are missing, and drops any other message.
+void Agent::refuse(transport::ProcId from,
+                   transport::Color color,
+                   std::span<const std::byte> bytes) {
+  const auto header = protocol::decode_request_without_data(bytes);
+  if (!header) {
+    log_warning("dropped a malformed request of {} bytes from {}", bytes.size(),
+                protocol::name_of_proc(space_.segment(), from));
+    return;
+  }
+  const Status earlier = take_failure(from, color, header->id);
+  const Status failure = earlier == Status::kOk ? Status::kBadAddress : earlier;
+  if (header->flags == protocol::kMoreFlag) {
+    failed_.push_back({from, color, header->id, failure});
+  } else {
+    reply(from, color, header->id, failure);
   }
 }
 

@@ -122,6 +122,9 @@ class Agent {
     transport::Endpoint* endpoint = nullptr;
   };
 
+  void refuse(transport::ProcId from,
+              transport::Color color,
+              std::span<const std::byte> bytes);
   void on_part(transport::ProcId from,
                transport::Color color,
                const protocol::RequestView& part);

@@ -45,9 +45,11 @@ void fail_without_task(const char* function) noexcept {
     fail(Status::kNotInitialized);
     return;
   }
-  const Status status =
-      is_finalized() ? Status::kFinalized : Status::kNotInitialized;
-  log_error("{}: {}", function, status_text(status));
+  const bool is_late = is_finalized();
+  const Status status = is_late ? Status::kFinalized : Status::kNotInitialized;
+  log_error("{}: {}; {}", function, status_text(status),
+            is_late ? "a process joins a job once"
+                    : "call acp_init(&argc, &argv) first");
   fail(status);
 }
 

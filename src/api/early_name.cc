@@ -2,7 +2,7 @@
 // acp_init. Called by acp_init and by calls outside of a job. It opens nothing.
 #include "api/early_name.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

@@ -52,6 +52,29 @@ acp_atkey_t acpx_try_register_memory(void* addr, size_t size, int color) {
   return register_memory(addr, size, color, acp::LogLevel::kDebug);
 }
 
+// A rank that the job does not have is refused here, where the line in the log
+// can name it; Engine::announce has the other checks.
+int acpx_announce_memory(acp_ga_t ga, size_t size, int rank) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  if (rank < 0 || rank >= acp_procs()) {
+    acp::log_error("acpx_announce_memory: rank {}; ranks are 0 to {}", rank,
+                   acp_procs() - 1);
+    fail(Status::kBadRank);
+    return -1;
+  }
+  const Status status =
+      mine->engine().announce(ga, size, static_cast<acp::gmm::Rank>(rank));
+  if (status != Status::kOk) {
+    fail(status);
+    return -1;
+  }
+  return 0;
+}
+
 int acp_unregister_memory(acp_atkey_t atkey) {
   acp::runtime::Task* mine = task();
   if (mine == nullptr) {
@@ -64,6 +87,20 @@ int acp_unregister_memory(acp_atkey_t atkey) {
     return -1;
   }
   return 0;
+}
+
+int acpx_try_unregister_memory(acp_atkey_t atkey) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  const acp::Result<bool> is_done = mine->try_unregister_memory(atkey);
+  if (!is_done.ok()) {
+    fail(is_done.status());
+    return -1;
+  }
+  return is_done.value() ? 1 : 0;
 }
 
 acp_ga_t acp_query_ga(acp_atkey_t atkey, void* addr) {

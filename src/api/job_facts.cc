@@ -2,7 +2,7 @@
 // only; changes nothing.
 #include "api/job_facts.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "api/current_task.h"
 #include "base/host_facts.h"

@@ -4,8 +4,8 @@
 // and applies the settings that concern the whole process.
 #pragma once
 
-#include "base/status.h"
 #include "runtime/modules.h"
+#include "status/status.h"
 
 namespace acp::api {
 

@@ -59,7 +59,7 @@ Result<std::unique_ptr<transport::Transport>> open_by_module(
     return Status::kUnsupported;
   }
   log(LogLevel::kDebug, "network {}: {}", net, module.path);
-  return module.entry<transport::OpenNetwork>()(context);
+  return module.entry_point<transport::OpenNetwork>()(context);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "base/result.h"
+#include "status/result.h"
 #include "transport/network.h"
 
 namespace acp::api {

@@ -3,25 +3,49 @@
 // there.
 #include "api/program_net.h"
 
-// `acpcc -ndev udp` gives the linker -Wl,--defsym=acpx_ndev_udp=1. The linker
-// then defines this symbol in the program, and in no other program. Nothing is
-// stored there: only whether the address is null is looked at.
-extern "C" {
-[[gnu::weak, gnu::visibility("default")]] extern const char acpx_ndev_shm;
-[[gnu::weak, gnu::visibility("default")]] extern const char acpx_ndev_udp;
-[[gnu::weak, gnu::visibility("default")]] extern const char acpx_ndev_ib;
-}
-
 namespace acp::api {
 
+// `acpcc -ndev udp` gives the linker -Wl,--defsym=acpx_ndev_udp=1. The linker
+// then defines this symbol in the program, and in no other program. Nothing is
+// stored there: only whether the address is null is looked at. A network has
+// the variable FOLDER_symbol here, and in the program the symbol
+// acpx_ndev_NAME.
+#define ACP_SYMBOL(variable, name)                            \
+  [[gnu::weak, gnu::visibility("default")]] extern const char \
+      variable##_symbol asm("acpx_ndev_" name);
+#define ACP_NETWORK(folder, name, ...) ACP_SYMBOL(folder, name)
+#define ACP_MODULE_NETWORK(folder, name, ...) ACP_SYMBOL(folder, name)
+#define ACP_MISSING_NETWORK(name)
+ACP_SYMBOL(shm, "shm")
+#include "settings/networks.def"
+#undef ACP_NETWORK
+#undef ACP_MODULE_NETWORK
+
+namespace {
+
+struct ProgramNet {
+  const char* name;  ///< A value of ACP_NET.
+  const char* symbol;
+};
+
+}  // namespace
+
 const char* program_net() noexcept {
-  if (&acpx_ndev_udp != nullptr) {
-    return "udp";
+  const ProgramNet nets[] = {
+#define ACP_NETWORK(folder, name, ...) {name, &folder##_symbol},
+#define ACP_MODULE_NETWORK(folder, name, ...) {name, &folder##_symbol},
+#include "settings/networks.def"
+#undef ACP_NETWORK
+#undef ACP_MODULE_NETWORK
+#undef ACP_MISSING_NETWORK
+      {"shm", &shm_symbol},
+  };
+  for (const ProgramNet& net : nets) {
+    if (net.symbol != nullptr) {
+      return net.name;
+    }
   }
-  if (&acpx_ndev_ib != nullptr) {
-    return "ib";
-  }
-  return &acpx_ndev_shm != nullptr ? "shm" : nullptr;
+  return nullptr;
 }
 
 }  // namespace acp::api

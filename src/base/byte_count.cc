@@ -1,5 +1,5 @@
-// Reads sizes that settings and options give. Called by the table of settings,
-// by acprun and by the fault plan of udp. Pure; the caller reports a bad text.
+// Reads sizes that settings and options give. Called by what parses them. Pure;
+// the caller reports a bad text.
 #include "base/byte_count.h"
 
 #include <charconv>

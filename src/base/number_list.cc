@@ -2,7 +2,7 @@
 // library, the launcher and acp_info. Pure.
 #include "base/number_list.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace acp {
 

@@ -11,13 +11,14 @@
 
 namespace acp {
 
-Result<std::thread> start_thread(const char* what, std::function<void()> work) {
+std::optional<std::thread> start_thread(const char* what,
+                                        std::function<void()> work) {
   const BlockedSignals blocked;
   try {
     return std::thread(std::move(work));
   } catch (const std::system_error& error) {
     log_error("starting {}: {}", what, error.what());
-    return Status::kSystem;
+    return std::nullopt;
   }
 }
 

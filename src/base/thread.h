@@ -2,9 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <thread>
-
-#include "base/result.h"
 
 namespace acp {
 
@@ -18,8 +17,9 @@ namespace acp {
 /// thread that causes them, and the kernel ends a process that blocks them.
 ///
 /// `work` must not throw. `what` names the thread in error messages. The signal
-/// mask of the calling thread is unchanged on return. Fails with kSystem,
-/// logged.
-Result<std::thread> start_thread(const char* what, std::function<void()> work);
+/// mask of the calling thread is unchanged on return. Returns nothing when the
+/// system refuses the thread; the reason is logged.
+[[nodiscard]] std::optional<std::thread> start_thread(
+    const char* what, std::function<void()> work);
 
 }  // namespace acp

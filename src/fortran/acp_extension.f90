@@ -275,6 +275,26 @@ module acp_extension
       integer(acp_atkey_t) :: acpx_try_register_memory
     end function
 
+    !> Ends a region as acp_unregister_memory does, without waiting: 1 when
+    !> nobody accesses the memory any more, 0 to call again, -1 on failure.
+    function acpx_try_unregister_memory(atkey) bind(C, &
+        name='acpx_try_unregister_memory')
+      import
+      integer(acp_atkey_t), value :: atkey
+      integer(c_int) :: acpx_try_unregister_memory
+    end function
+
+    !> Tells a rank how its network reaches memory of the calling rank, which
+    !> that rank is about to access.
+    function acpx_announce_memory(ga, size, rank) bind(C, &
+        name='acpx_announce_memory')
+      import
+      integer(acp_ga_t), value :: ga
+      integer(c_size_t), value :: size
+      integer(c_int), value :: rank
+      integer(c_int) :: acpx_announce_memory
+    end function
+
     !> Names the function of a layer above ACP that the calling thread is in.
     function acpx_enter_call(function) bind(C, name='acpx_enter_call')
       import

@@ -37,7 +37,7 @@ bool convert(const acpx_op_t& op, Step& step) {
   step.flags = has_signal(op) ? protocol::kSignalFlag : 0;
   step.remote = op.remote;
   step.local = step.opcode == Opcode::kPut8 ? 0 : op.local;
-  step.size = op.size;
+  step.size = is_bulk(step) ? op.size : 0;
   step.operand = op.operand;
   step.compare = op.compare;
   return (op.flags & ~kFlags) == 0 && !(has_signal(op) && is_bulk(step));
@@ -49,9 +49,9 @@ Status check(const Step& step, const gmm::AddressSpace& space) {
   if (size == 0) {
     return Status::kOk;
   }
-  const Result<gmm::Target> remote = space.locate(step.remote, size);
-  if (!remote.ok()) {
-    return remote.status();
+  if (const Status status = space.check(step.remote, size);
+      status != Status::kOk) {
+    return status;
   }
   if (!is_bulk(step) && ((step.remote | step.local) & 7) != 0) {
     return Status::kMisaligned;
@@ -59,7 +59,10 @@ Status check(const Step& step, const gmm::AddressSpace& space) {
   if (!is_bulk(step) && step.local == 0) {
     return Status::kOk;
   }
-  return space.own(step.local, size).status();
+  if (!is_bulk(step) && step.local == step.remote) {
+    return Status::kInvalidArgument;
+  }
+  return space.check_own(step.local, size);
 }
 
 /// Where a step of a chain runs when both its ends are mapped here.
@@ -80,7 +83,8 @@ bool locate_direct(const acpx_op_t& op,
   const GlobalAddress both = op.remote | (has_local ? op.local : 0);
   if (op.opcode < ACPX_PUT || op.opcode > ACPX_SWAP8 ||
       (op.flags & ~(is_bulk_op ? kAnyFlags : kFlags)) != 0 ||
-      (!is_bulk_op && (both & 7) != 0) ||
+      (!is_bulk_op &&
+       ((both & 7) != 0 || (has_local && op.local == op.remote))) ||
       (has_local && space.codec().rank(op.local) != space.my_rank())) {
     return false;
   }
@@ -252,7 +256,7 @@ Result<Handle> put_signal(Engine& engine,
   const Step& wrong = status != Status::kOk ? signal : put;
   for (const GlobalAddress address : {to, from}) {
     if (status == Status::kOk && !is_empty) {
-      status = space.locate(address, size).status();
+      status = space.check(address, size);
     }
   }
   if (status != Status::kOk) {

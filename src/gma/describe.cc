@@ -2,7 +2,7 @@
 // failed; may not change any state.
 #include "gma/describe.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -65,8 +65,8 @@ std::string hint_for(GlobalAddress address,
                      bool is_sure,
                      const gmm::AddressSpace& space) {
   if (!is_sure) {
-    return ", or their memory was freed before acp_unregister_memory; the log "
-           "of that rank has the cause";
+    return ", or memory there was freed before acp_unregister_memory: compare "
+           "address and size with what that rank has registered";
   }
   return space.codec().index(address) == gmm::kStarterKey
              ? "; acprun --acp-startermemsize or ACP_STARTER_MEMORY enlarges it"
@@ -100,10 +100,20 @@ std::string describe_freed(const Step& step, const gmm::AddressSpace& space) {
              : "";
 }
 
-/// Names the end that a step other than a copy needs on the caller's rank.
+/// Names an end of no rank, or the end that a step other than a copy needs on
+/// the caller's rank. A program often gives a pointer as an address, and a
+/// pointer names no rank.
 std::string describe_foreign_end(const Step& step,
                                  const gmm::AddressSpace& space) {
   const auto& codec = space.codec();
+  for (const GlobalAddress address : {step.remote, step.local}) {
+    if (address != gmm::kNullAddress && codec.rank(address) >= codec.procs()) {
+      return fmt::format(
+          "; ranks are 0 to {}, and a pointer's global address is "
+          "acp_query_ga's",
+          codec.procs() - 1);
+    }
+  }
   const Rank rank = codec.rank(step.local);
   if (step.opcode == protocol::Opcode::kCopy ||
       step.local == gmm::kNullAddress || rank >= codec.procs() ||
@@ -173,6 +183,9 @@ std::string describe_cause(const Step& step,
                  : describe_bounds(step, status, space);
     case Status::kBadRank: return describe_foreign_end(step, space);
     case Status::kMisaligned: return describe_misaligned(step);
+    case Status::kInvalidArgument:
+      return "; the old value needs another word of this rank than the one "
+             "that changes";
     default: return {};
   }
 }

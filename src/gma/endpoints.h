@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "base/result.h"
 #include "gmm/global_address.h"
+#include "status/result.h"
 #include "transport/transport.h"
 
 namespace acp::gma {
@@ -15,7 +15,7 @@ struct PeerEndpoint {
   transport::Endpoint* endpoint = nullptr;
   std::size_t max_message = 0;  ///< Bytes of one message, all parts.
   std::size_t max_posted = 0;   ///< Bytes of one posted step; 0: no posting.
-  bool orders_puts = false;     ///< Capabilities::orders_puts.
+  bool orders_posts = false;    ///< Capabilities::orders_posts.
   transport::ProcId proc = 0;   ///< The process that has the rank.
 
   /// Bytes of a message that suits the path now.

@@ -10,7 +10,7 @@
 #include "gma/describe.h"
 #include "gma/route.h"
 #include "gma/step_scope.h"
-#include "gmm/transfer_guard.h"
+#include "gmm/cross_copy_guard.h"
 
 namespace acp::gma {
 
@@ -44,18 +44,22 @@ Engine::Engine(const gmm::AddressSpace& space,
 
 Engine::~Engine() = default;
 
-/// Logs why a call fails because of its own arguments.
-Status Engine::refuse(const Step& step, Status status) const {
+/// Logs why a call fails because of its own arguments. `remedy` is instead of
+/// what describe_cause() finds.
+Status Engine::refuse(const Step& step,
+                      Status status,
+                      const char* remedy) const {
   const char* call = call_name();
   log_error("{}{}{}: {}{}", call != nullptr ? call : "",
             call != nullptr ? ": " : "", describe(step, space_),
-            status_text(status), describe_cause(step, status, space_));
+            status_text(status),
+            remedy != nullptr ? remedy : describe_cause(step, status, space_));
   return status;
 }
 
-/// A copy between own memory and a far rank is queued: no more can be checked
-/// here. All others are looked up first, so that a bad address fails in the
-/// call, and a transfer in the call is tried.
+/// Makes a cross-memory copy in the call, if that is the way. All other copies
+/// are queued, after a check of both ends, so that a bad address fails in the
+/// call.
 Result<Handle> Engine::copy_slow(GlobalAddress to,
                                  GlobalAddress from,
                                  std::uint64_t size,
@@ -64,67 +68,57 @@ Result<Handle> Engine::copy_slow(GlobalAddress to,
   if (size == 0) {
     return queue_.issued();
   }
-  if ((space_.is_far(to) && space_.is_own(from, size)) ||
-      (space_.is_far(from) && space_.is_own(to, size))) {
-    return issue({&step, 1}, order);
-  }
-  const Result<gmm::Target> target = space_.locate(to, size);
-  if (!target.ok()) {
-    return refuse(step, target.status());
-  }
-  const Result<gmm::Target> source = space_.locate(from, size);
-  if (!source.ok()) {
-    return refuse(step, source.status());
-  }
-  Status status = Status::kOk;
-  if (transfer_now(step, target.value(), source.value(), order, status)) {
-    if (status != Status::kOk) {
+  const Way way = route(space_, step);
+  if ((way == Way::kCrossGet || way == Way::kCrossPut) && is_clear(order)) {
+    const Status status = cross_copy_now(step, way, order);
+    if (status == Status::kOk) {
+      return queue_.issued();
+    }
+    if (status != Status::kUnsupported) {
       return refuse(step, status);
     }
-    return queue_.issued();
   }
-  return issue({&step, 1}, order);
+  Status status = space_.check(to, size);
+  if (status == Status::kOk) {
+    status = space_.check(from, size);
+  }
+  return status == Status::kOk ? issue({&step, 1}, order)
+                               : refuse(step, status);
 }
 
 /// Copies between memory of this rank and memory that a rank of this host
-/// registered, in the call and without the mutex. False: the copy has to be
-/// queued.
-bool Engine::transfer_now(const Step& step,
-                          const gmm::Target& to,
-                          const gmm::Target& from,
-                          Handle order,
-                          Status& status) {
-  const Way way = route_copy(end_of(to), end_of(from), Transfers::kPossible,
-                             ThirdParty::kNot);
-  const bool is_get = way == Way::kTransferGet;
-  if (!is_clear(order) || (!is_get && way != Way::kTransferPut)) {
-    return false;
+/// registered, in the call and without the mutex. kUnsupported: the copy has to
+/// be queued.
+Status Engine::cross_copy_now(const Step& step, Way way, Handle order) {
+  const Result<gmm::Target> to = space_.locate(step.remote, step.size);
+  const Result<gmm::Target> from = space_.locate(step.local, step.size);
+  if (!to.ok() || !from.ok()) {
+    return to.ok() ? from.status() : to.status();
   }
-  const gmm::Target& peer = is_get ? from : to;
-  std::byte* local = is_get ? to.direct : from.direct;
+  const bool is_get = way == Way::kCrossGet;
+  const gmm::Target& peer = is_get ? from.value() : to.value();
+  std::byte* local = is_get ? to.value().direct : from.value().direct;
   transport::Endpoint* endpoint = nullptr;
   {
     const std::lock_guard lock(mutex_);
     const Result<PeerEndpoint> found = endpoints_.endpoint_of(peer.rank, 0);
     if (!found.ok()) {
-      return false;
+      return Status::kUnsupported;
     }
     endpoint = found.value().endpoint;
   }
   before_direct(order);
-  const gmm::TransferGuard guard(peer);
-  if (!guard.is_live()) {
-    status = Status::kBadKey;
-    return true;
-  }
-  status = endpoint->transfer(
-      is_get ? transport::Direction::kGet : transport::Direction::kPut,
-      {local, step.size}, peer.owner_address);
-  return status != Status::kUnsupported;
+  const gmm::CrossCopyGuard guard(peer);
+  return guard.is_live()
+             ? endpoint->transfer(is_get ? transport::Direction::kGet
+                                         : transport::Direction::kPut,
+                                  {local, step.size}, peer.owner_address)
+             : Status::kBadKey;
 }
 
 /// Checks alignment and both addresses before it queues the atomic, so that the
-/// caller's errors fail in the call.
+/// caller's errors fail in the call. A result that went into the word itself
+/// would undo the atomic.
 Result<Handle> Engine::atomic_slow(Opcode opcode,
                                    std::uint8_t width,
                                    GlobalAddress result,
@@ -142,15 +136,21 @@ Result<Handle> Engine::atomic_slow(Opcode opcode,
   if (((result | word) & (width - 1U)) != 0) {
     return refuse(step, Status::kMisaligned);
   }
-  const Result<std::byte*> to = space_.own(result, width);
-  if (!to.ok()) {
-    return refuse(step, to.status());
+  if (result == gmm::kNullAddress) {
+    return refuse(
+        step, Status::kBadAddress,
+        "; the old value needs a word of this rank, and atomics whose "
+        "old values nobody reads may share one");
   }
-  const Result<gmm::Target> target = space_.locate(word, width);
-  if (!target.ok()) {
-    return refuse(step, target.status());
+  if (result == word) {
+    return refuse(step, Status::kInvalidArgument);
   }
-  return issue({&step, 1}, order);
+  Status status = space_.check_own(result, width);
+  if (status == Status::kOk) {
+    status = space_.check(word, width);
+  }
+  return status == Status::kOk ? issue({&step, 1}, order)
+                               : refuse(step, status);
 }
 
 /// Converts NULL, ALL, CONT or a handle to the number to wait for; 0 for none.
@@ -163,10 +163,11 @@ Sequence Engine::condition_of(Handle order) const noexcept {
   return order <= queue_.issued() ? order : 0;
 }
 
-/// Posts a put with CONT behind puts that are under way to the same endpoint,
-/// so that it does not wait for their completion. The endpoint executes them in
-/// order, and each fails only with the peer, which fails all: so nothing that
-/// fails by itself can be in front of it. False: the operation has to wait.
+/// Posts an operation with CONT behind those that are under way to the same
+/// endpoint, so that it does not wait for their completion. The endpoint
+/// executes them in order, and each fails only with the peer, which fails all.
+/// So no operation in front of it can fail while it succeeds. False: the
+/// operation has to wait.
 bool Engine::post_behind(Operation& operation) {
   const Sequence newest = queue_.issued();
   if (run_.queue == nullptr || run_.newest != newest ||
@@ -182,16 +183,19 @@ bool Engine::post_behind(Operation& operation) {
 /// one under way.
 void Engine::note_run(const Operation& operation, Sequence sequence) {
   if (queue_.completed() + 1 == sequence) {
-    run_ = {runner_.queue_of_posted_put(operation), sequence};
+    run_ = {runner_.queue_of_posted(operation), sequence};
   }
 }
 
-/// Queues an operation and starts it when its condition holds.
+/// Queues an operation, whose ends the call has checked, and starts it when its
+/// condition holds.
 Result<Handle> Engine::issue(std::span<const Step> steps,
                              Handle order,
                              Departure departure) {
   std::unique_lock lock(mutex_);
+  EndChecks checks = EndChecks::kDone;
   while (queue_.is_full()) {
+    checks = EndChecks::kDue;  // the wait may be long
     lock.unlock();
     const Status status = make_room();
     if (status != Status::kOk) {
@@ -212,7 +216,7 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
       on_finished(operation);
     } else {
       before_direct(order);
-      runner_.start(operation);
+      runner_.start(operation, checks);
     }
   }
   (void)settle();
@@ -408,6 +412,25 @@ void Engine::send_kept() {
   const std::lock_guard lock(mutex_);
   flush();
   transports_.announce_deadline();
+}
+
+/// A rank whose endpoint cannot be had learns of the memory when it asks.
+Status Engine::announce(GlobalAddress ga, std::uint64_t size, Rank rank) {
+  const gmm::GlobalAddressCodec& codec = space_.codec();
+  const Result<std::byte*> mine = space_.own(ga, size);
+  if (!mine.ok()) {
+    return mine.status();
+  }
+  if (rank == space_.my_rank()) {
+    return Status::kOk;
+  }
+  const std::lock_guard lock(mutex_);
+  const Result<PeerEndpoint> peer =
+      endpoints_.endpoint_of(rank, codec.color(ga));
+  if (peer.ok()) {
+    peer.value().endpoint->announce({codec.index(ga), codec.offset(ga), size});
+  }
+  return Status::kOk;
 }
 
 void Engine::run_locked(const std::function<void()>& work) {

@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/result.h"
 #include "gma/operation.h"
 #include "gma/operation_runner.h"
 #include "gma/order_queue.h"
 #include "gma/waiting.h"
 #include "gmm/address_space.h"
 #include "gmm/memory_ops.h"
+#include "status/result.h"
 
 namespace acp::gma {
 
@@ -179,7 +179,8 @@ class Engine final : private OperationOwner {
                                                std::uint64_t operand,
                                                std::uint64_t compare,
                                                Handle order) {
-    if (!is_clear(order) || ((result | word) & (width - 1U)) != 0) {
+    if (!is_clear(order) || ((result | word) & (width - 1U)) != 0 ||
+        result == word) {
       return kHandleNull;
     }
     std::byte* target = space_.library_atomic(word);
@@ -204,7 +205,7 @@ class Engine final : private OperationOwner {
                        std::uint64_t compare,
                        Handle order) {
     if (!is_clear(order) || ((result | word) & (width - 1U)) != 0 ||
-        space_.codec().rank(result) != space_.my_rank() ||
+        result == word || space_.codec().rank(result) != space_.my_rank() ||
         !space_.has_cpu_atomics(width)) {
       return kHandleNull;
     }
@@ -267,6 +268,10 @@ class Engine final : private OperationOwner {
 
   /// Sends the messages that kLater and kHeld have kept back.
   void send_kept();
+
+  /// Tells the transport that a rank of the job is about to access this rank's
+  /// memory. Fails as AddressSpace::own does.
+  Status announce(GlobalAddress ga, std::uint64_t size, Rank rank);
 
   /// Runs `work` under the mutex, then sends the operations that it started.
   void run_locked(const std::function<void()>& work);
@@ -365,16 +370,14 @@ class Engine final : private OperationOwner {
   Result<Handle> issue(std::span<const Step> steps,
                        Handle order,
                        Departure departure = Departure::kNow);
-  bool transfer_now(const Step& step,
-                    const gmm::Target& to,
-                    const gmm::Target& from,
-                    Handle order,
-                    Status& status);
+  Status cross_copy_now(const Step& step, Way way, Handle order);
   Sequence condition_of(Handle order) const noexcept;
   bool post_behind(Operation& operation);
   void note_run(const Operation& operation, Sequence sequence);
   Status make_room();
-  Status refuse(const Step& step, Status status) const;
+  Status refuse(const Step& step,
+                Status status,
+                const char* remedy = nullptr) const;
   Operation& new_operation(Owner owner, std::span<const Step> steps);
 
   /// settle_all(), if anything has happened. Most calls and passes find
@@ -405,7 +408,7 @@ class Engine final : private OperationOwner {
   std::vector<Operation*> free_operations_;
   std::vector<Operation*> ready_;  ///< Scratch of settle().
 
-  /// While `newest` is the newest number, all operations under way are puts
+  /// While `newest` is the newest number, all operations under way are steps
   /// posted to `queue`, which executes them in order. Written by issue().
   struct PostedRun {
     PeerQueue* queue = nullptr;  ///< Null: no such run.

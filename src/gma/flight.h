@@ -6,8 +6,8 @@
 #include <optional>
 #include <variant>
 
-#include "base/status.h"
 #include "protocol/step.h"
+#include "status/status.h"
 
 namespace acp::gma {
 

@@ -8,7 +8,7 @@
 #include "base/inline_vector.h"
 #include "gma/flight_sender.h"
 #include "gma/request_bytes.h"
-#include "gma/word_step.h"
+#include "gma/route.h"
 
 namespace acp::gma {
 
@@ -36,10 +36,9 @@ std::size_t FlightSender::joinable_steps(const PeerQueue& queue,
         codec.color(step.remote) != codec.color(put.remote)) {
       return true;
     }
-    const Result<gmm::Target> remote = space_.locate(step.remote, step.width);
-    return !remote.ok() ||
-           word_way(space_, step, remote.value()) == WordWay::kHere ||
-           (step.local != 0 && !space_.own(step.local, step.width).ok());
+    return route(space_, step) == Way::kLocal ||
+           (step.local != 0 &&
+            space_.check_own(step.local, step.width) != Status::kOk);
   };
   return static_cast<std::size_t>(
       std::find_if(rest.begin(), rest.end(), stays_behind) - rest.begin());

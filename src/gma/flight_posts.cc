@@ -50,23 +50,21 @@ bool FlightSender::owes_signal(const Operation& operation) const {
 Status FlightSender::remote_step(const Step& step,
                                  transport::RemoteStep& remote) const {
   const auto& codec = space_.codec();
-  remote.opcode = step.opcode;
-  remote.width = step.width;
-  remote.flags = is_for_device(step) ? 0 : step.flags;  // a Signal follows
+  static_cast<Step&>(remote) = step;
+  if (is_for_device(step)) {
+    remote.flags = 0;  // a Signal follows
+  }
   remote.key = codec.index(step.remote);
   remote.state = codec.state_bits(step.remote);
   remote.state_mask = codec.state_mask();
   remote.offset = codec.offset(step.remote);
-  remote.size = is_bulk(step) ? step.size : 0;
-  remote.operand = step.operand;
-  remote.compare = step.compare;
   if (step.local != 0) {
     if (codec.rank(step.local) != space_.my_rank()) {
       return Status::kUnsupported;
     }
-    remote.local = space_.direct(step.local, bytes_at_remote(step));
+    remote.local_memory = space_.direct(step.local, bytes_at_remote(step));
     remote.local_key = codec.index(step.local);
-    if (remote.local == nullptr) {
+    if (remote.local_memory == nullptr) {
       return Status::kBadKey;
     }
   }
@@ -74,11 +72,13 @@ Status FlightSender::remote_step(const Step& step,
 }
 
 /// Posts steps, and a message behind them unless it is empty. kUnsupported: the
-/// endpoint does not do that. kAgain: no room now.
+/// endpoint does not do that. kAgain: no room now. Precondition: no message
+/// follows steps with kBehindAll.
 Status FlightSender::post(PeerQueue& queue,
                           Operation& operation,
                           std::span<const transport::RemoteStep> steps,
-                          std::span<const std::span<const std::byte>> message) {
+                          std::span<const std::span<const std::byte>> message,
+                          Turn turn) {
   Request request;
   request.operation = &operation;
   request.queue = &queue;
@@ -88,9 +88,10 @@ Status FlightSender::post(PeerQueue& queue,
     return Status::kAgain;
   }
   transport::Endpoint& endpoint = queue.endpoint();
-  const Status status = message.empty()
-                            ? endpoint.post(steps, *id)
-                            : endpoint.post_then_send(steps, *id, message);
+  const Status status =
+      turn == Turn::kBehindAll ? endpoint.post_behind(steps, *id)
+      : message.empty()        ? endpoint.post(steps, *id)
+                               : endpoint.post_then_send(steps, *id, message);
   if (status != Status::kOk) {
     requests_.close(*id);
   }
@@ -101,7 +102,8 @@ Status FlightSender::post(PeerQueue& queue,
 /// does it, and no device.
 Status FlightSender::post_piece(PeerQueue& queue,
                                 Operation& operation,
-                                Pieces& pieces) {
+                                Pieces& pieces,
+                                Turn turn) {
   Step piece = pieces.step;
   if (piece.opcode == protocol::Opcode::kCopy) {
     return Status::kUnsupported;
@@ -114,7 +116,7 @@ Status FlightSender::post_piece(PeerQueue& queue,
   transport::RemoteStep remote;
   Status status = remote_step(piece, remote);
   if (status == Status::kOk) {
-    status = post(queue, operation, {&remote, 1});
+    status = post(queue, operation, {&remote, 1}, {}, turn);
   }
   if (status == Status::kOk) {
     pieces.sent_bytes += piece.size;

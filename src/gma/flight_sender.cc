@@ -137,8 +137,8 @@ void FlightSender::cancel_request(const protocol::RequestHeader& header) {
 }
 
 /// Opens the request before it sends, and closes it again when the endpoint
-/// does not take the message. Few bytes are copied at once: nothing is left in
-/// place that the end of the operation would have to reclaim.
+/// does not take the message. Few bytes are copied at once, so the end of the
+/// operation has nothing to reclaim.
 Status FlightSender::send_piece_message(PeerQueue& queue,
                                         Operation& operation,
                                         Pieces& pieces) {

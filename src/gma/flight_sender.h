@@ -27,11 +27,12 @@ class FlightSender {
   /// ends the operation.
   Status send(PeerQueue& queue, Operation& operation);
 
-  /// Posts the put of a flight of Pieces, which is at most max_posted bytes.
-  /// Unlike send(), it never sends a message. kUnsupported, kAgain, kBadKey:
-  /// nothing was posted.
-  Status post_put(PeerQueue& queue, Operation& operation) {
-    return post_piece(queue, operation, std::get<Pieces>(operation.flight));
+  /// Posts the step of a flight of Pieces, which is at most max_posted bytes,
+  /// behind all that was posted to this endpoint. Unlike send(), it never sends
+  /// a message. kUnsupported, kAgain, kBadKey: nothing was posted.
+  Status post_behind(PeerQueue& queue, Operation& operation) {
+    return post_piece(queue, operation, std::get<Pieces>(operation.flight),
+                      Turn::kBehindAll);
   }
 
   /// Whether the request and the reply of a chain fit one message each.
@@ -55,6 +56,9 @@ class FlightSender {
   bool owes_signal(const Operation& operation) const;
 
  private:
+  /// The order of a post and the earlier posts to its endpoint.
+  enum class Turn : std::uint8_t { kAny, kBehindAll };
+
   Status post_or_send_piece(PeerQueue& queue,
                             Operation& operation,
                             Pieces& pieces);
@@ -81,7 +85,10 @@ class FlightSender {
   std::size_t joinable_steps(const PeerQueue& queue,
                              const Operation& operation,
                              const Step& put) const;
-  Status post_piece(PeerQueue& queue, Operation& operation, Pieces& pieces);
+  Status post_piece(PeerQueue& queue,
+                    Operation& operation,
+                    Pieces& pieces,
+                    Turn turn = Turn::kAny);
   Status post_with_words(PeerQueue& queue,
                          Operation& operation,
                          Pieces& pieces);
@@ -89,7 +96,8 @@ class FlightSender {
   Status post(PeerQueue& queue,
               Operation& operation,
               std::span<const transport::RemoteStep> steps,
-              std::span<const std::span<const std::byte>> message = {});
+              std::span<const std::span<const std::byte>> message = {},
+              Turn turn = Turn::kAny);
   Status remote_step(const Step& step, transport::RemoteStep& remote) const;
   static Status send_data(PeerQueue& queue,
                           Operation& operation,

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "gmm/cross_copy_guard.h"
 #include "gmm/memory_ops.h"
 #include "gmm/touch.h"
-#include "gmm/transfer_guard.h"
 
 namespace acp::gma {
 
@@ -51,8 +51,8 @@ LocalCopier::Plan LocalCopier::plan(std::uint64_t size,
 }
 
 /// A local copy first asks whether both ends are still mapped: a peer may have
-/// asked for it, and a fault would end this process. Transfers report that as
-/// an error by themselves.
+/// asked for it, and a fault would end this process. Cross-memory copies report
+/// that as an error by themselves.
 Status LocalCopier::copy(Way way,
                          const Step& slice,
                          const gmm::Target& to,
@@ -68,27 +68,27 @@ Status LocalCopier::copy(Way way,
       }
       gmm::copy_bytes(to.direct, from.direct, slice.size);
       return Status::kOk;
-    case Way::kTransferGet:
-      return transfer(transport::Direction::kGet, to.direct, slice.size, from,
-                      codec.color(slice.local));
-    case Way::kTransferPut:
-      return transfer(transport::Direction::kPut, from.direct, slice.size, to,
-                      codec.color(slice.remote));
+    case Way::kCrossGet:
+      return cross_copy(transport::Direction::kGet, to.direct, slice.size, from,
+                        codec.color(slice.local));
+    case Way::kCrossPut:
+      return cross_copy(transport::Direction::kPut, from.direct, slice.size, to,
+                        codec.color(slice.remote));
     case Way::kBounce: return bounce(slice, to, from);
     default: return Status::kUnsupported;
   }
 }
 
-Status LocalCopier::transfer(transport::Direction direction,
-                             std::byte* local,
-                             std::uint64_t size,
-                             const gmm::Target& peer,
-                             Color color) {
+Status LocalCopier::cross_copy(transport::Direction direction,
+                               std::byte* local,
+                               std::uint64_t size,
+                               const gmm::Target& peer,
+                               Color color) {
   const Result<PeerEndpoint> found = endpoints_.endpoint_of(peer.rank, color);
   if (!found.ok()) {
     return found.status();
   }
-  const gmm::TransferGuard guard(peer);
+  const gmm::CrossCopyGuard guard(peer);
   if (!guard.is_live()) {
     return Status::kBadKey;
   }
@@ -102,11 +102,12 @@ Status LocalCopier::bounce(const Step& slice,
                            const gmm::Target& from) {
   bounce_.resize(kBounceBytes);
   const Color color = space_.codec().color(slice.remote);
-  const Status status = transfer(transport::Direction::kGet, bounce_.data(),
-                                 slice.size, from, color);
-  return status == Status::kOk ? transfer(transport::Direction::kPut,
-                                          bounce_.data(), slice.size, to, color)
-                               : status;
+  const Status status = cross_copy(transport::Direction::kGet, bounce_.data(),
+                                   slice.size, from, color);
+  return status == Status::kOk
+             ? cross_copy(transport::Direction::kPut, bounce_.data(),
+                          slice.size, to, color)
+             : status;
 }
 
 }  // namespace acp::gma

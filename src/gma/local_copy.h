@@ -33,23 +33,23 @@ class LocalCopier {
 
   /// Whether copy() takes this way.
   static bool does(Way way) noexcept {
-    return way == Way::kLocal || way == Way::kTransferGet ||
-           way == Way::kTransferPut || way == Way::kBounce;
+    return way == Way::kLocal || way == Way::kCrossGet ||
+           way == Way::kCrossPut || way == Way::kBounce;
   }
 
   /// Copies one slice before it returns. kUnsupported: the endpoint does no
-  /// transfers, and nothing has happened; send messages.
+  /// cross-memory copies, and nothing has happened; send messages.
   Status copy(Way way,
               const Step& slice,
               const gmm::Target& to,
               const gmm::Target& from);
 
  private:
-  Status transfer(transport::Direction direction,
-                  std::byte* local,
-                  std::uint64_t size,
-                  const gmm::Target& peer,
-                  Color color);
+  Status cross_copy(transport::Direction direction,
+                    std::byte* local,
+                    std::uint64_t size,
+                    const gmm::Target& peer,
+                    Color color);
   Status bounce(const Step& slice,
                 const gmm::Target& to,
                 const gmm::Target& from);

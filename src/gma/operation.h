@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/status.h"
 #include "gma/flight.h"
 #include "gmm/global_address.h"
 #include "protocol/step.h"
+#include "status/status.h"
 
 namespace acp::gma {
 

@@ -27,7 +27,7 @@ OperationRunner::OperationRunner(const gmm::AddressSpace& space,
       copier_(space, endpoints),
       relay_(space) {}
 
-void OperationRunner::start(Operation& operation) {
+void OperationRunner::start(Operation& operation, EndChecks checks) {
   operation.current = 0;
   operation.status = Status::kOk;
   operation.flight = Idle{};
@@ -35,14 +35,14 @@ void OperationRunner::start(Operation& operation) {
       start_chain(operation) == Progress::kPending) {
     return;
   }
-  advance(operation);
+  advance(operation, checks);
 }
 
 /// Runs steps until one is under way, one fails, or all are done.
-void OperationRunner::advance(Operation& operation) {
+void OperationRunner::advance(Operation& operation, EndChecks checks) {
   while (operation.current < operation.steps.size() &&
          operation.status == Status::kOk) {
-    switch (run_step(operation, operation.steps[operation.current])) {
+    switch (run_step(operation, operation.steps[operation.current], checks)) {
       case Progress::kDone:
         ++operation.current;
         operation.flight = Idle{};

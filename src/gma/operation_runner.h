@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,12 @@ class OperationOwner {
   ~OperationOwner() = default;
 };
 
+/// Whether the ends of a step have to be checked before the step is sent.
+enum class EndChecks : std::uint8_t {
+  kDue,   ///< Memory may have been unregistered since the call.
+  kDone,  ///< The call that goes on here has checked them.
+};
+
 /// Guarded by the engine's mutex. Each function but the last two may call
 /// OperationOwner::on_finished before it returns, which must not call back.
 /// docs/gma.md numbers the invariants that comments here refer to.
@@ -44,17 +51,17 @@ class OperationRunner {
                   OperationOwner& owner);
 
   /// Begins the operation at its first step.
-  void start(Operation& operation);
+  void start(Operation& operation, EndChecks checks = EndChecks::kDue);
 
-  /// Posts a put to the endpoint of `queue`, behind the puts that are posted
-  /// there. False: nothing was done, because the operation is no put to this
-  /// endpoint that one post can do, or there is no room.
+  /// Posts an operation to the endpoint of `queue`, behind all that is posted
+  /// there. False: nothing was done, because the operation is no step that one
+  /// post to this endpoint can do, or the endpoint does not take it now.
   bool post_behind(Operation& operation, PeerQueue& queue);
 
   /// The queue to whose endpoint all of the operation is posted, if it is one
-  /// put and the endpoint keeps puts in order. Null otherwise. Precondition:
+  /// step and the endpoint takes steps behind it. Null otherwise. Precondition:
   /// the operation is under way or waits.
-  PeerQueue* queue_of_posted_put(const Operation& operation);
+  PeerQueue* queue_of_posted(const Operation& operation);
 
   /// Takes a reply; one with an unknown id is dropped.
   void on_reply(std::span<const std::byte> bytes);
@@ -84,28 +91,26 @@ class OperationRunner {
  private:
   enum class Progress : std::uint8_t { kDone, kPending, kFailed };
 
-  void advance(Operation& operation);
+  void advance(Operation& operation, EndChecks checks = EndChecks::kDue);
   void finish(Operation& operation);
   void end_relay_part(Operation& part);
   static Progress fail(Operation& operation, Status status);
 
-  Progress run_step(Operation& operation, const Step& step);
-  Progress run_chain_step(Operation& operation, const Step& step);
-  Progress run_copy(Operation& operation,
-                    const Step& copy,
-                    const Result<gmm::Target>& to,
-                    const Result<gmm::Target>& from);
+  Progress run_step(Operation& operation, const Step& step, EndChecks checks);
+  Progress do_word(Operation& operation, const Step& step);
+  Progress send_word(Operation& operation, const Step& step, EndChecks checks);
+  Progress copy_slice(Operation& operation, const Step& copy, Way way);
   Progress send_copy(Operation& operation,
-                     Way way,
                      const Step& rest,
-                     Rank source);
+                     Way way,
+                     EndChecks checks);
   Progress send_bulk(Operation& operation, const Step& bulk);
   Progress send_or_queue(Operation& operation, PeerQueue& queue);
   Progress run_signal(Operation& operation, Rank rank);
-  ThirdParty third_party(const Step& copy,
-                         const gmm::Target& to,
-                         const gmm::Target& from);
-  bool reaches(const gmm::Target& target, Color color);
+  bool is_relayable(const Step& copy);
+  bool reaches(GlobalAddress ga);
+  std::optional<Step> postable_form(const Step& step) const;
+  PeerQueue* ordered_queue_to(const Step& step);
 
   Progress start_chain(Operation& operation);
   bool runs_here(const Operation& operation) const;

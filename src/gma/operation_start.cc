@@ -1,6 +1,7 @@
-// The start of a step or of a whole chain: looks up its ends, chooses the way,
-// and makes the flight. Part of OperationRunner, whose advance() calls it.
-// Nothing here takes an answer; what needs an endpoint waits in its queue.
+// The start of a step or of a whole chain: chooses the way, checks the ends if
+// that is due, and makes the flight. Part of OperationRunner, whose advance()
+// calls it. Nothing here takes an answer; what needs an endpoint waits in its
+// queue.
 #include <algorithm>
 
 #include "gma/operation_runner.h"
@@ -8,30 +9,29 @@
 
 namespace acp::gma {
 
+/// Chooses the way from the addresses alone. The function that goes the way
+/// checks them, or looks them up where it loads or stores. A put or a get of a
+/// chain has its own end on this rank: chain.cc checks that.
 OperationRunner::Progress OperationRunner::run_step(Operation& operation,
-                                                    const Step& step) {
+                                                    const Step& step,
+                                                    EndChecks checks) {
   if (std::holds_alternative<Signal>(operation.flight)) {
     return run_signal(operation, space_.codec().rank(step.remote));
   }
-  if (step.opcode != protocol::Opcode::kCopy) {
-    return run_chain_step(operation, step);
+  if (bytes_at_remote(step) == 0) {
+    return Progress::kDone;
   }
-  // Between own memory and a far rank there is one way. It needs no look-up of
-  // the far end, which only its owner can check. The source of a put is looked
-  // up when its bytes are sent.
-  if (space_.is_far(step.remote) &&
-      space_.codec().rank(step.local) == space_.my_rank()) {
-    return send_bulk(operation, as_put(step));
+  const Way way = route(space_, step);
+  if (is_word(step.opcode)) {
+    return way == Way::kLocal ? do_word(operation, step)
+                              : send_word(operation, step, checks);
   }
-  if (space_.is_far(step.local) && space_.is_own(step.remote, step.size)) {
-    return send_bulk(operation, as_get(step));
-  }
-  return run_copy(operation, step, space_.locate(step.remote, step.size),
-                  space_.locate(step.local, step.size));
+  return LocalCopier::does(way) ? copy_slice(operation, as_copy(step), way)
+                                : send_copy(operation, step, way, checks);
 }
 
-/// Sends a put or a get to the agent or the endpoint of a far rank, in pieces
-/// or as one request in parts.
+/// Sends a put or a get to the agent or the endpoint of its rank, in pieces or
+/// as one request in parts.
 OperationRunner::Progress OperationRunner::send_bulk(Operation& operation,
                                                      const Step& bulk) {
   const auto& codec = space_.codec();
@@ -73,11 +73,11 @@ OperationRunner::Progress OperationRunner::send_or_queue(Operation& operation,
 /// Copies a slice here if that is possible, and sends the rest otherwise.
 /// Between slices the mutex is free, so each slice looks up its ends again
 /// (invariant 8).
-OperationRunner::Progress OperationRunner::run_copy(
-    Operation& operation,
-    const Step& copy,
-    const Result<gmm::Target>& to,
-    const Result<gmm::Target>& from) {
+OperationRunner::Progress OperationRunner::copy_slice(Operation& operation,
+                                                      const Step& copy,
+                                                      Way way) {
+  const Result<gmm::Target> to = space_.locate(copy.remote, copy.size);
+  const Result<gmm::Target> from = space_.locate(copy.local, copy.size);
   if (!to.ok() || !from.ok()) {
     return fail(operation, to.ok() ? from.status() : to.status());
   }
@@ -85,147 +85,170 @@ OperationRunner::Progress OperationRunner::run_copy(
   const std::uint64_t copied = slices != nullptr ? slices->copied_bytes : 0;
   const LocalCopier::Plan plan =
       LocalCopier::plan(copy.size, copied, to.value(), from.value());
-  const End to_end = end_of(to.value());
-  const End from_end = end_of(from.value());
-  const ThirdParty third = third_party(copy, to.value(), from.value());
-  Way way = route_copy(to_end, from_end, Transfers::kPossible, third);
-  if (LocalCopier::does(way)) {
-    const Step slice = piece_of(copy, plan.slice_offset, plan.slice_bytes);
-    const Status status =
-        copier_.copy(way, slice, advanced(to.value(), plan.slice_offset),
-                     advanced(from.value(), plan.slice_offset));
-    if (status == Status::kOk && slice.size == plan.rest_bytes) {
-      return Progress::kDone;
-    }
-    if (status == Status::kOk) {
-      operation.flight = Slices{copied + slice.size};
-      long_copies_.push_back(&operation);
-      return Progress::kPending;
-    }
-    if (status != Status::kUnsupported) {
-      return fail(operation, status);
-    }
-    way = route_copy(to_end, from_end, Transfers::kRefused, third);
+  const Step slice = piece_of(copy, plan.slice_offset, plan.slice_bytes);
+  const Status status =
+      copier_.copy(way, slice, advanced(to.value(), plan.slice_offset),
+                   advanced(from.value(), plan.slice_offset));
+  if (status == Status::kUnsupported) {
+    return send_copy(
+        operation, piece_of(copy, plan.rest_offset, plan.rest_bytes),
+        route(space_, copy, CrossCopies::kRefused), EndChecks::kDone);
   }
-  return send_copy(operation, way,
-                   piece_of(copy, plan.rest_offset, plan.rest_bytes),
-                   from.value().rank);
+  if (status != Status::kOk) {
+    return fail(operation, status);
+  }
+  if (slice.size == plan.rest_bytes) {
+    return Progress::kDone;
+  }
+  operation.flight = Slices{copied + slice.size};
+  long_copies_.push_back(&operation);
+  return Progress::kPending;
 }
 
-/// Finds out all that could keep the put from being posted before it changes
-/// the operation, which waits for its turn then.
+/// The put, the get or the word that an endpoint could do for an operation of
+/// one step, whose ends the call has checked. Nothing if the step is empty or
+/// another way leads there. Returns nothing for a step with a signal: a message
+/// has to follow its post, because no device wakes a reader.
+std::optional<Step> OperationRunner::postable_form(const Step& step) const {
+  if (bytes_at_remote(step) == 0 || has_signal(step)) {
+    return std::nullopt;
+  }
+  switch (route(space_, step)) {
+    case Way::kOwner: return step;
+    case Way::kPut: return as_put(step);
+    case Way::kGet: return as_get(as_copy(step));
+    default: return std::nullopt;
+  }
+}
+
+/// All checks come before the operation is changed, because a refused operation
+/// waits for its turn.
 bool OperationRunner::post_behind(Operation& operation, PeerQueue& queue) {
-  const Step& step = operation.steps.front();
-  const bool is_put =
-      operation.steps.size() == 1 && (step.opcode == protocol::Opcode::kCopy ||
-                                      step.opcode == protocol::Opcode::kPut);
-  if (!is_put || step.size > queue.to().max_posted || queue.is_listed()) {
+  if (operation.steps.size() != 1 || queue.is_listed()) {
     return false;
   }
-  const Result<gmm::Target> to = space_.locate(step.remote, step.size);
-  const Result<gmm::Target> from = space_.locate(step.local, step.size);
-  if (!to.ok() || !from.ok() ||
-      route_copy(end_of(to.value()), end_of(from.value()), Transfers::kPossible,
-                 ThirdParty::kNot) != Way::kPut) {
+  const std::optional<Step> step = postable_form(operation.steps.front());
+  if (!step || bytes_at_remote(*step) > queue.to().max_posted) {
     return false;
   }
-  const Result<PeerQueue*> mine =
-      queues_.queue_to(to.value().rank, space_.codec().color(step.remote));
-  if (!mine.ok() || mine.value() != &queue) {
+  if (ordered_queue_to(*step) != &queue) {
     return false;
   }
-  operation.flight = Pieces{.step = as_put(step)};
-  if (sender_.post_put(queue, operation) == Status::kOk) {
+  operation.flight = Pieces{.step = *step};
+  if (sender_.post_behind(queue, operation) == Status::kOk) {
     return true;
   }
   operation.flight = Idle{};
   return false;
 }
 
-/// A piece that went as a message could be refused, and so could joined words.
-PeerQueue* OperationRunner::queue_of_posted_put(const Operation& operation) {
+/// Returns null for an operation of which a piece or joined words went as a
+/// message, because its agent may refuse these, and for one with a signal,
+/// which has its own message behind the post.
+PeerQueue* OperationRunner::queue_of_posted(const Operation& operation) {
   const auto* pieces = std::get_if<Pieces>(&operation.flight);
   if (pieces == nullptr || operation.steps.size() != 1 ||
       operation.has_unsent || pieces->has_messages ||
-      pieces->step.opcode != protocol::Opcode::kPut) {
+      pieces->step.opcode == protocol::Opcode::kCopy ||
+      has_signal(pieces->step)) {
     return nullptr;
   }
-  const GlobalAddress remote = pieces->step.remote;
-  const Result<PeerQueue*> queue = queues_.queue_to(
-      space_.codec().rank(remote), space_.codec().color(remote));
-  return queue.ok() && queue.value()->to().orders_puts ? queue.value()
-                                                       : nullptr;
+  return ordered_queue_to(pieces->step);
 }
 
-/// Makes the flight of a copy that this process does not do by itself, and
-/// queues it.
+/// The queue to the executor of a step; null unless its endpoint keeps the
+/// order of posts. Not inline, so that queue_of_posted() saves no registers for
+/// the many operations that went as messages.
+[[gnu::noinline]] PeerQueue* OperationRunner::ordered_queue_to(
+    const Step& step) {
+  const Result<PeerQueue*> queue = queues_.queue_to(
+      space_.codec().rank(step.remote), sender_.color_of(step));
+  return queue.ok() && queue.value()->to().orders_posts ? queue.value()
+                                                        : nullptr;
+}
+
+/// Makes the flight of a copy, put or get that this process does not do by
+/// itself, and queues it. Both ends are checked before any effect.
 OperationRunner::Progress OperationRunner::send_copy(Operation& operation,
-                                                     Way way,
                                                      const Step& rest,
-                                                     Rank source) {
-  if (way == Way::kRelay) {
+                                                     Way way,
+                                                     EndChecks checks) {
+  if (checks == EndChecks::kDue) {
+    Status status = space_.check(rest.remote, rest.size);
+    if (status == Status::kOk) {
+      status = space_.check(rest.local, rest.size);
+    }
+    if (status != Status::kOk) {
+      return fail(operation, status);
+    }
+  }
+  if (way == Way::kPut) {
+    return send_bulk(operation, as_put(rest));
+  }
+  if (way == Way::kGet) {
+    return send_bulk(operation, as_get(as_copy(rest)));
+  }
+  if (is_relayable(rest)) {
     operation.flight = Relayed{rest};
     relay_.add(operation);
     return Progress::kPending;
   }
-  if (way != Way::kDelegate) {
-    return send_bulk(operation, way == Way::kPut ? as_put(rest) : as_get(rest));
-  }
-  operation.flight = Pieces{rest};
-  return enqueue(operation, source, space_.codec().color(rest.local));
-}
-
-/// Ends on one rank may overlap, so the agent of that rank copies. Endpoints
-/// are not asked when an end is mapped, or when transfers can do the copy.
-ThirdParty OperationRunner::third_party(const Step& copy,
-                                        const gmm::Target& to,
-                                        const gmm::Target& from) {
   const auto& codec = space_.codec();
-  const bool is_relayable = to.direct == nullptr && from.direct == nullptr &&
-                            to.rank != from.rank &&
-                            !(to.is_same_host && from.is_same_host) &&
-                            reaches(to, codec.color(copy.remote)) &&
-                            reaches(from, codec.color(copy.local));
-  return is_relayable ? ThirdParty::kRelayable : ThirdParty::kNot;
+  operation.flight = Pieces{rest};
+  return enqueue(operation, codec.rank(rest.local), codec.color(rest.local));
 }
 
-bool OperationRunner::reaches(const gmm::Target& target, Color color) {
-  const Result<PeerEndpoint> found = endpoints_.endpoint_of(target.rank, color);
-  return found.ok() && (target.is_same_host || found.value().max_posted != 0);
+/// A copy between other ranks is relayed when its ends are on two ranks and
+/// endpoints reach the memory of both. Ends on one rank may overlap, so the
+/// agent of that rank copies. Ends on two ranks of this host come here when
+/// cross-memory copies are refused, which the relay would need.
+bool OperationRunner::is_relayable(const Step& copy) {
+  const auto& codec = space_.codec();
+  return codec.rank(copy.remote) != codec.rank(copy.local) &&
+         (end_of(space_, copy.remote) == End::kFar ||
+          end_of(space_, copy.local) == End::kFar) &&
+         reaches(copy.remote) && reaches(copy.local);
 }
 
-/// Runs a put, a get or a word. Looks up both ends before any effect.
-OperationRunner::Progress OperationRunner::run_chain_step(Operation& operation,
-                                                          const Step& step) {
-  const std::uint64_t size = bytes_at_remote(step);
-  if (size == 0) {
-    return Progress::kDone;
+bool OperationRunner::reaches(GlobalAddress ga) {
+  const auto& codec = space_.codec();
+  const Result<PeerEndpoint> found =
+      endpoints_.endpoint_of(codec.rank(ga), codec.color(ga));
+  return found.ok() &&
+         (end_of(space_, ga) == End::kHost || found.value().max_posted != 0);
+}
+
+/// Executes a word here. Both ends are looked up before any effect.
+OperationRunner::Progress OperationRunner::do_word(Operation& operation,
+                                                   const Step& step) {
+  const Result<gmm::Target> word = space_.locate(step.remote, step.width);
+  Status status = word.status();
+  if (status == Status::kOk && step.local != 0) {
+    status = space_.check_own(step.local, step.width);
   }
-  const Result<gmm::Target> remote = space_.locate(step.remote, size);
-  if (!remote.ok()) {
-    return fail(operation, remote.status());
+  if (status != Status::kOk) {
+    return fail(operation, status);
   }
-  if (is_bulk(step)) {
-    const Result<gmm::Target> local = space_.locate(step.local, size);
-    if (local.ok() && local.value().rank != space_.my_rank()) {
-      return fail(operation, Status::kBadRank);
+  run_word(space_, waker_, step, word.value().direct);
+  return Progress::kDone;
+}
+
+/// Sends a word to its owner. Both ends are checked before any effect.
+OperationRunner::Progress OperationRunner::send_word(Operation& operation,
+                                                     const Step& step,
+                                                     EndChecks checks) {
+  if (checks == EndChecks::kDue) {
+    Status status = space_.check(step.remote, step.width);
+    if (status == Status::kOk && step.local != 0) {
+      status = space_.check_own(step.local, step.width);
     }
-    const bool is_put = step.opcode == protocol::Opcode::kPut;
-    return run_copy(operation, as_copy(step), is_put ? remote : local,
-                    is_put ? local : remote);
-  }
-  if (step.local != 0) {
-    const Result<std::byte*> local = space_.own(step.local, size);
-    if (!local.ok()) {
-      return fail(operation, local.status());
+    if (status != Status::kOk) {
+      return fail(operation, status);
     }
-  }
-  if (word_way(space_, step, remote.value()) == WordWay::kHere) {
-    run_word(space_, waker_, step, remote.value().direct);
-    return Progress::kDone;
   }
   operation.flight = Pieces{step};
-  return enqueue(operation, remote.value().rank, sender_.color_of(step));
+  return enqueue(operation, space_.codec().rank(step.remote),
+                 sender_.color_of(step));
 }
 
 /// Rings the doorbell of a rank whose word a device has changed.
@@ -248,28 +271,13 @@ OperationRunner::Progress OperationRunner::enqueue(Operation& operation,
   return send_or_queue(operation, *queue.value());
 }
 
-/// Whether no step of a chain has to leave this process. A step that cannot be
-/// looked up counts as local: it fails when its turn comes.
+/// Whether no step of a chain has to leave this process. A step of no bytes may
+/// have any address; it leaves if that names a far rank.
 bool OperationRunner::runs_here(const Operation& operation) const {
-  // A step of no bytes may have any address, so the rank may be out of range.
-  const Rank rank = space_.codec().rank(operation.steps.front().remote);
-  if (rank < space_.codec().procs() && space_.slice_of(rank) == nullptr) {
-    return false;
-  }
-  bool is_reachable = true;
-  for (const Step& step : operation.steps) {
-    const Result<gmm::Target> remote =
-        space_.locate(step.remote, bytes_at_remote(step));
-    if (!remote.ok()) {
-      return true;
-    }
-    const bool is_here =
-        is_bulk(step)
-            ? remote.value().direct != nullptr
-            : word_way(space_, step, remote.value()) == WordWay::kHere;
-    is_reachable = is_reachable && is_here;
-  }
-  return is_reachable;
+  return std::ranges::all_of(operation.steps, [this](const Step& step) {
+    return bytes_at_remote(step) == 0 ? !space_.is_far(step.remote)
+                                      : route(space_, step) == Way::kLocal;
+  });
 }
 
 /// Sends a chain in one flight if a step has to leave this process and the

@@ -77,7 +77,7 @@ class OrderQueue {
   void clear_failures();
 
  private:
-  /// push() clears an entry and links its operation into the list that it waits
+  /// push() clears an entry and adds its operation to the list that it waits
   /// in; finish() writes the last two.
   struct Entry {
     Operation* first_waiter = nullptr;  ///< List of waiters for this number.

@@ -12,7 +12,7 @@
 namespace acp::gma {
 
 /// The way to one rank in one color. Small, because each peer that was ever
-/// spoken to has one: the operations themselves are the links of the queue.
+/// spoken to has one: its queue is a list whose links lie in the operations.
 /// Guarded by the engine's mutex.
 class PeerQueue {
  public:

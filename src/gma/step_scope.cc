@@ -1,4 +1,4 @@
-// The mark of a thread that runs progress steps. Set by Steps, and by waits
+// The flag of a thread that runs progress steps. Set by Steps, and by waits
 // that run no steps; asked before a thread would wait.
 #include "gma/step_scope.h"
 

@@ -5,7 +5,7 @@ namespace acp::gma {
 
 bool is_inside_step() noexcept;
 
-/// Marks the thread for the scope's life; may be nested.
+/// Sets the flag of the thread for the scope's life; may be nested.
 class StepScope {
  public:
   StepScope() noexcept;

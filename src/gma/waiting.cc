@@ -35,8 +35,8 @@ Status health(WaitHost& host, const WaitPurpose& purpose) {
 
 /// Spins for a time after the start and after each arrival, but not past the
 /// deadline. True when the wait is over. A rank that peers ask often thus
-/// answers without a wake-up each time. Beyond the policy's time the spin takes
-/// the place of a sleep, and so it yields the core in each pass.
+/// answers without a wake-up each time. Beyond the policy's time the spin
+/// replaces a sleep, and so it yields the core in each pass.
 ///
 /// The kernel may put the rank that is waited for on this core although another
 /// core is idle. Then it cannot run before this thread leaves the core, so the

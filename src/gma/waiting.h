@@ -7,9 +7,9 @@
 #include <functional>
 
 #include "base/clock.h"
-#include "base/result.h"
 #include "gma/spin_time.h"
 #include "protocol/host_segment.h"
+#include "status/result.h"
 
 namespace acp::gma {
 

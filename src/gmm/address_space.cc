@@ -25,7 +25,8 @@ AddressSpace::LibraryRegion AddressSpace::library_region(
 }
 
 /// Computes once what each access would otherwise look up in the segment, and
-/// publishes where this process has mapped its slice, for transfers of peers.
+/// publishes where this process has mapped its slice, for cross-memory copies
+/// of peers.
 AddressSpace::AddressSpace(const protocol::HostSegment& segment,
                            std::uint32_t my_slot,
                            Rank rank,
@@ -57,15 +58,10 @@ AddressSpace::AddressSpace(const protocol::HostSegment& segment,
       reinterpret_cast<std::uintptr_t>(my_slice_), std::memory_order_relaxed);
 }
 
-/// Finds directly reachable memory through the owner's key table.
-std::byte* AddressSpace::direct_any(GlobalAddress ga,
-                                    std::uint64_t size) const noexcept {
-  const Rank rank = codec_.rank(ga);
-  const bool is_mine = rank == my_rank_;
-  std::byte* slice = slice_of(rank);
-  if (slice == nullptr) {
-    return nullptr;
-  }
+/// Finds directly reachable memory through the key table in its owner's slice.
+std::byte* AddressSpace::region_at(std::byte* slice,
+                                   GlobalAddress ga,
+                                   std::uint64_t size) const noexcept {
   const auto& entry = reinterpret_cast<const protocol::KeyEntry*>(
       slice + keys_offset_)[codec_.index(ga)];
   // Pairs with the stores of KeyTable: state dead, then the fields, then state
@@ -78,7 +74,7 @@ std::byte* AddressSpace::direct_any(GlobalAddress ga,
   const std::uint64_t offset =
       codec_.offset(ga) - (base & (kBaseAlignment - 1));
   const bool is_out_of_reach =
-      !is_mine && (state & protocol::kRegisteredBit) != 0;
+      slice != my_slice_ && (state & protocol::kRegisteredBit) != 0;
   if (!codec_.matches_state(ga, state) || is_out_of_reach || !is_whole ||
       offset > bytes || size > bytes - offset) {
     return nullptr;

@@ -57,7 +57,7 @@ class GlobalAddressCodec {
     offset_mask_ = low_mask(offset_bits_);
     index_mask_ = key_entries - 1;
     within_rank_mask_ = low_mask(rank_shift_);
-    tag_mask_ = tag(max_colors() - 1, ~std::uint64_t{0});
+    compared_mask_ = color_and_generation(max_colors() - 1, ~std::uint64_t{0});
   }
 
   GlobalAddress encode(Rank rank,
@@ -103,7 +103,8 @@ class GlobalAddressCodec {
 
   /// Only the color and the generation, at the bits that they have in an
   /// address.
-  std::uint64_t tag(Color color, std::uint64_t generation) const noexcept {
+  std::uint64_t color_and_generation(Color color,
+                                     std::uint64_t generation) const noexcept {
     return std::uint64_t{color} << color_shift_ |
            (generation & low_mask(generation_bits_)) << generation_shift_;
   }
@@ -111,14 +112,14 @@ class GlobalAddressCodec {
   /// Whether `state` is that of a live region with the color and generation of
   /// the address.
   bool matches_state(GlobalAddress ga, std::uint64_t state) const noexcept {
-    return (((ga ^ state) & tag_mask_) | (~state & 1)) == 0;
+    return (((ga ^ state) & compared_mask_) | (~state & 1)) == 0;
   }
 
   /// The bits of a state that matches_state() compares, and their values.
-  std::uint64_t state_mask() const noexcept { return tag_mask_ | 1; }
+  std::uint64_t state_mask() const noexcept { return compared_mask_ | 1; }
 
   std::uint64_t state_bits(GlobalAddress ga) const noexcept {
-    return (ga & tag_mask_) | 1;
+    return (ga & compared_mask_) | 1;
   }
 
   std::uint32_t procs() const noexcept { return procs_; }
@@ -155,7 +156,7 @@ class GlobalAddressCodec {
   int color_shift_;
   int rank_shift_;
   std::uint64_t offset_mask_;
-  std::uint64_t tag_mask_;
+  std::uint64_t compared_mask_;
   std::uint64_t within_rank_mask_;
   std::uint32_t index_mask_;
 };

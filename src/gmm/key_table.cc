@@ -3,7 +3,7 @@
 // time, so an entry may change only while its state is dead.
 #include "gmm/key_table.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/assert.h"
 
@@ -44,8 +44,8 @@ std::uint64_t KeyTable::distance(const void* address) const noexcept {
          reinterpret_cast<std::uintptr_t>(slice_);
 }
 
-/// Makes an entry live. `bits` are the tag of the region, or'ed with
-/// protocol::kRegisteredBit for user memory.
+/// Makes an entry live. `bits` are color and generation of the region, or'ed
+/// with protocol::kRegisteredBit for user memory.
 void KeyTable::publish(std::uint32_t index,
                        std::uint64_t base,
                        std::uint64_t size,
@@ -63,7 +63,7 @@ void KeyTable::retract(std::uint32_t index) {
   protocol::KeyEntry& entry = entries_[index];
   const std::uint64_t next = (counter(index) + 1) & kCounterMask;
   entry.state.store(next << protocol::kKeyCounterShift,
-                    std::memory_order_seq_cst);  // see gmm/transfer_guard.h
+                    std::memory_order_seq_cst);  // see gmm/cross_copy_guard.h
   // A reader loads the state before and after the fields. This fence orders the
   // dead state before later changes of the fields, so the second load tells.
   std::atomic_thread_fence(std::memory_order_release);
@@ -91,7 +91,8 @@ Result<GlobalAddress> KeyTable::add(Rank rank,
   }
   const std::uint64_t generation = counter(index);
   publish(index, distance(address), size,
-          codec_.tag(color, generation) | protocol::kRegisteredBit);
+          codec_.color_and_generation(color, generation) |
+              protocol::kRegisteredBit);
   return codec_.encode(rank, color, index, generation, 0);
 }
 
@@ -115,8 +116,8 @@ Status KeyTable::remove(Rank rank, GlobalAddress atkey) {
   return Status::kOk;
 }
 
-bool KeyTable::has_transfers(std::uint32_t index) const noexcept {
-  return entries_[index].transfers.load(std::memory_order_seq_cst) != 0;
+bool KeyTable::has_cross_copies(std::uint32_t index) const noexcept {
+  return entries_[index].cross_copies.load(std::memory_order_seq_cst) != 0;
 }
 
 Result<GlobalAddress> KeyTable::address_of(Rank rank,
@@ -138,13 +139,18 @@ Result<GlobalAddress> KeyTable::address_of(Rank rank,
 std::string KeyTable::describe_region(Rank rank, GlobalAddress atkey) const {
   const std::lock_guard lock(mutex_);
   if (!is_live_locked(rank, atkey)) {
-    return "";
+    const bool was_key = codec_.rank(atkey) == rank &&
+                         codec_.offset(atkey) == 0 &&
+                         codec_.index(atkey) >= kFirstUserKey;
+    return was_key ? ""
+                   : "; an atkey comes from acp_register_memory on this rank";
   }
   const protocol::KeyEntry& entry = entries_[codec_.index(atkey)];
   const std::uint64_t base = entry.base.load(std::memory_order_relaxed);
   const std::uint64_t size = entry.size.load(std::memory_order_relaxed);
+  const std::uint64_t first = reinterpret_cast<std::uintptr_t>(slice_) + base;
   return fmt::format("; the region has {} bytes from {:#x} to {:#x}", size,
-                     base, base + size - 1);
+                     first, first + size - 1);
 }
 
 Result<std::uint64_t> KeyTable::state(Rank rank, GlobalAddress atkey) const {

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <string>
 
-#include "base/result.h"
 #include "gmm/global_address.h"
 #include "protocol/host_segment.h"
+#include "status/result.h"
 #include "transport/transport.h"
 
 namespace acp::gmm {
@@ -39,7 +39,7 @@ class KeyTable {
 
   /// Whether peers are copying to or from a region of this entry. Copies that
   /// began before remove() may still run after it; none begins later.
-  bool has_transfers(std::uint32_t index) const noexcept;
+  bool has_cross_copies(std::uint32_t index) const noexcept;
 
   /// The global address of `address` in the region `atkey`. kBadKey: there is
   /// no such region. kBadAddress: `address` is outside of it.
@@ -55,7 +55,8 @@ class KeyTable {
   transport::Region region(std::uint32_t index) const;
 
   /// "; the region has 640 bytes from 0x7f00 to 0x7f27f", for the line about an
-  /// address outside of it. "" when `atkey` is not live.
+  /// address outside of it. "" when `atkey` is not live any more, and a hint
+  /// when it has never been a key of this rank.
   std::string describe_region(Rank rank, GlobalAddress atkey) const;
 
   /// Removes all user regions (acp_reset).

@@ -25,11 +25,11 @@
 #include <vector>
 
 #include "base/host_facts.h"
-#include "base/result.h"
 #include "base/unique_fd.h"
 #include "protocol/absence.h"
 #include "protocol/traffic.h"
 #include "settings/settings.h"
+#include "status/result.h"
 
 namespace acp::protocol {
 
@@ -298,8 +298,8 @@ struct KeyEntry {
                                     ///< the owner's address space.
   std::atomic<std::uint64_t> size;  ///< Bytes from base.
   /// Copies that peers are making by process_vm_readv or writev; the peers
-  /// count them (seq_cst). gmm/transfer_guard.h has the order.
-  std::atomic<std::uint64_t> transfers;
+  /// count them (seq_cst). gmm/cross_copy_guard.h has the order.
+  std::atomic<std::uint64_t> cross_copies;
 };
 
 static_assert(sizeof(KeyEntry) == 32);

@@ -23,6 +23,14 @@ bool is_sound(const Step& step) noexcept {
   return !is_atomic(step.opcode) || step.width == 4 || step.width == 8;
 }
 
+/// Whether the only step of a request may go with the request's flag.
+bool fits_flag(const RequestHeader& header, const Step& only) noexcept {
+  return header.flags == kMoreFlag
+             ? only.opcode == Opcode::kPut && only.flags == 0
+             : header.id == 0 && only.opcode != Opcode::kGet &&
+                   only.opcode != Opcode::kCopy;
+}
+
 }  // namespace
 
 std::optional<MessageType> message_type(
@@ -67,16 +75,8 @@ std::optional<RequestView> decode_request(
   if (needed != view.data.size()) {
     return std::nullopt;
   }
-  const Step first = view.step(0);
-  const bool is_part = view.header.flags == kMoreFlag;
-  if (is_part &&
-      (count != 1 || first.opcode != Opcode::kPut || first.flags != 0)) {
-    return std::nullopt;
-  }
-  const bool is_unanswered = view.header.flags == kUnansweredFlag;
-  if (is_unanswered &&
-      (count != 1 || view.header.id != 0 || first.opcode == Opcode::kGet ||
-       first.opcode == Opcode::kCopy)) {
+  if (view.header.flags != 0 &&
+      (count != 1 || !fits_flag(view.header, view.step(0)))) {
     return std::nullopt;
   }
   return view;
@@ -103,6 +103,21 @@ std::optional<ReplyView> decode_reply(
     return std::nullopt;
   }
   return view;
+}
+
+std::optional<RequestHeader> decode_request_without_data(
+    std::span<const std::byte> bytes) noexcept {
+  RequestHeader header;
+  if (bytes.size() < sizeof header) {
+    return std::nullopt;
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::size_t head = sizeof header + header.steps * kStepBytes;
+  const bool is_good = header.type == MessageType::kRequest &&
+                       header.flags <= kMoreFlag && header.steps != 0 &&
+                       header.steps <= kMaxSteps && bytes.size() >= head &&
+                       bytes.size() - head < header.data_bytes;
+  return is_good ? std::optional(header) : std::nullopt;
 }
 
 std::optional<std::span<const std::byte>> decode_shared_reply(

@@ -27,8 +27,8 @@
 #include <span>
 
 #include "base/little_endian.h"
-#include "base/status.h"
 #include "protocol/step.h"
+#include "status/status.h"
 
 namespace acp::protocol {
 
@@ -138,6 +138,11 @@ std::optional<MessageType> message_type(
 std::optional<RequestView> decode_request(
     std::span<const std::byte> bytes) noexcept;
 std::optional<ReplyView> decode_reply(
+    std::span<const std::byte> bytes) noexcept;
+/// Returns the header of a message that is not a request only because the data
+/// of its last put are missing: the initiator's program had unmapped them
+/// before they had to be sent again.
+std::optional<RequestHeader> decode_request_without_data(
     std::span<const std::byte> bytes) noexcept;
 /// Returns the ids, 8 bytes each.
 std::optional<std::span<const std::byte>> decode_shared_reply(

@@ -2,7 +2,7 @@
 // and the runtime when they write a line; it changes nothing.
 #include "protocol/rank_names.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace acp::protocol {
 

@@ -2,7 +2,7 @@
 // and by the leaders of hosts under another launcher. It does no system call.
 #include "protocol/reset_judge.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace acp::protocol {
 

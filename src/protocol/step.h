@@ -1,7 +1,7 @@
 // A step: one put, get, copy or atomic of an operation. The only record of it
-// between the public interface and the target's agent: engine, flights,
-// requests and agents share it. A device needs the ends in another form
-// (transport::RemoteStep); decision 11 says why.
+// between the public interface and its execution: engine, flights, requests and
+// agents share it. A transport that posts it gets key, offset and pointer of
+// its ends beside it (transport::RemoteStep); decision 11 says why.
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 #include "protocol/unlike_builds.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <filesystem>

@@ -9,7 +9,7 @@
 #include "qmp/channel_round.h"
 #include "qmp/operation.h"
 #include "qmp/partner.h"
-#include "qmp/plan.h"
+#include "qmp/tree.h"
 
 namespace qmp {
 
@@ -24,35 +24,36 @@ QMP_status_t reduce_in(Operation& operation,
                        std::byte*& mine,
                        std::byte*& theirs,
                        const Operator& combine) {
-  const Plan plan(operation.comm());
+  const TreePosition position(operation.comm());
   const std::size_t bytes = operation.bytes();
   QMP_status_t status = QMP_SUCCESS;
-  if (plan.is_paired() && plan.me % 2 == 1) {
-    Partner lower(operation, plan.me - 1);
+  if (position.is_paired() && position.me % 2 == 1) {
+    Partner lower(operation, position.me - 1);
     status = lower.send(mine, bytes);
     return status != QMP_SUCCESS ? status : lower.receive(mine, bytes);
   }
-  if (plan.is_paired()) {
-    status = Partner(operation, plan.me + 1).receive(theirs, bytes);
+  if (position.is_paired()) {
+    status = Partner(operation, position.me + 1).receive(theirs, bytes);
     if (status != QMP_SUCCESS) {
       return status;
     }
     combine.apply(mine, theirs, bytes);
   }
-  for (int mask = 1; mask < plan.power; mask *= 2) {
-    const int block = plan.block ^ mask;
-    Partner partner(operation, plan.node_of(block));
+  for (int mask = 1; mask < position.power; mask *= 2) {
+    const int block = position.block ^ mask;
+    Partner partner(operation, position.node_of(block));
     status = partner.swap(mine, theirs, bytes);
     if (status != QMP_SUCCESS) {
       return status;
     }
-    if (block < plan.block) {
+    if (block < position.block) {
       std::swap(mine, theirs);
     }
     combine.apply(mine, theirs, bytes);
   }
-  return plan.is_paired() ? Partner(operation, plan.me + 1).send(mine, bytes)
-                          : QMP_SUCCESS;
+  return position.is_paired()
+             ? Partner(operation, position.me + 1).send(mine, bytes)
+             : QMP_SUCCESS;
 }
 
 class Nothing final : public Operator {

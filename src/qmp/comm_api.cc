@@ -12,7 +12,7 @@
 #include "qmp/failure.h"
 #include "qmp/job.h"
 #include "qmp/operators.h"
-#include "qmp/plan.h"
+#include "qmp/tree.h"
 
 using qmp::fail;
 using qmp::Job;

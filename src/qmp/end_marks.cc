@@ -14,8 +14,8 @@ void EndMarks::add(acp_ga_t half, bool is_receiver, std::uint64_t total) {
   waiting_.push_back({half + end_mark_offset(is_receiver), total + 1});
 }
 
-/// A mark that fails is not tried again: the layer below has logged why, and
-/// Stage::kOver tells the peer as well.
+/// An end mark that fails is not tried again: the layer below has logged why,
+/// and Stage::kOver tells the peer as well.
 bool EndMarks::send() {
   const auto stays =
       std::find_if(waiting_.begin(), waiting_.end(), [](const Mark& each) {

@@ -12,12 +12,12 @@ namespace qmp {
 /// End marks on their way. The caller holds the lock of the process.
 class EndMarks {
  public:
-  /// Queues the mark for the half of a peer at `half`: this rank has started
-  /// `total` transfers on its own half of the channel.
+  /// Queues the end mark for the half of a peer at `half`: this rank has
+  /// started `total` transfers on its own half of the channel.
   void add(acp_ga_t half, bool is_receiver, std::uint64_t total);
 
-  /// Writes queued marks until the window is full. Returns whether at least one
-  /// has left the queue.
+  /// Writes queued end marks until the window is full. Returns whether at least
+  /// one has left the queue.
   bool send();
 
  private:

@@ -118,7 +118,7 @@ int Exchange::step() {
   }
   const std::lock_guard lock(lock_, std::adopt_lock);
   bool has_worked = connector_.advance();
-  has_worked |= marks_.send();
+  has_worked |= end_marks_.send();
   const bool has_moved = advance_busy();
   if (is_leaving_) {
     tell_when_gone();
@@ -178,22 +178,22 @@ void Exchange::receive(const Announcement& text) {
   if (const auto found = halves_.find(mine); found != halves_.end()) {
     connect(*found->second, text.half);
     if (has_left_) {
-      mark_end(*found->second);
+      add_end_mark(*found->second);
     }
   } else if (!has_left_) {
     early_[mine] = text.half;
   } else if (mine.channel != kCollective) {
-    marks_.add(text.half, !mine.is_receiver, 0);
+    end_marks_.add(text.half, !mine.is_receiver, 0);
   }
 }
 
 /// Global operations have a word of their own, Stage::kLeft. A peer that has
 /// left itself waits for nothing, and a peer that is not known yet is told when
 /// its announcement comes.
-void Exchange::mark_end(const Half& half) {
+void Exchange::add_end_mark(const Half& half) {
   if (half.id().channel != kCollective && half.peer() != ACP_GA_NULL &&
       !half.peer_total()) {
-    marks_.add(half.peer(), !half.id().is_receiver, half.started());
+    end_marks_.add(half.peer(), !half.id().is_receiver, half.started());
   }
 }
 
@@ -288,8 +288,8 @@ int Exchange::wait(Transfer* first, int timeout_ms) {
 }
 
 /// Waits in intervals that double. Between two of them it looks whether the
-/// peer of an open transfer is over, and so sends neither message nor mark. The
-/// clock is read after the first interval: most waits end before.
+/// peer of an open transfer is over, and so sends neither message nor end mark.
+/// The clock is read after the first interval: most waits end before.
 int Exchange::wait_in_intervals(Waiting& waiting, int timeout_ms) {
   double waited_ms = 0;
   double start = 0;

@@ -149,7 +149,7 @@ class Exchange {
   int wait_in_intervals(Waiting& waiting, int timeout_ms);
   static Half* open_half(Transfer* first);
   bool end_if_over(Half& half, Transfer* first);
-  void mark_end(const Half& half);
+  void add_end_mark(const Half& half);
   void receive(const Announcement& text);
   void connect(Half& half, acp_ga_t peer);
   void list(Half& half);
@@ -172,7 +172,7 @@ class Exchange {
   std::unordered_map<ChannelId, acp_ga_t, Hash> early_;
   /// Halves with something to do, in no order.
   std::vector<Half*> busy_;
-  EndMarks marks_;           ///< Marks of this rank, to its peers.
+  EndMarks end_marks_;       ///< To peers of this rank.
   bool has_left_ = false;    ///< leave() was called.
   bool is_running_ = false;  ///< Written by begin() and end(), without lock_.
   bool is_leaving_ = false;  ///< The presence does not say so yet.

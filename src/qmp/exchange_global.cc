@@ -12,21 +12,21 @@
 
 namespace qmp {
 
-/// The marks leave first: tell_when_gone() asks whether every operation of this
-/// rank is complete.
+/// The end marks leave first: tell_when_gone() asks whether every operation of
+/// this rank is complete.
 void Exchange::leave(std::uint64_t barriers) {
   connector_.leave(barriers);
   const std::lock_guard lock(lock_);
   has_left_ = true;
   for (const auto& [id, half] : halves_) {
-    mark_end(*half);
+    add_end_mark(*half);
   }
   for (const auto& [id, peer] : early_) {
     if (id.channel != kCollective) {
-      marks_.add(peer, !id.is_receiver, 0);
+      end_marks_.add(peer, !id.is_receiver, 0);
     }
   }
-  (void)marks_.send();
+  (void)end_marks_.send();
   is_leaving_ = true;
   tell_when_gone();
 }

@@ -41,9 +41,9 @@ std::optional<std::uint64_t> Half::peer_total() const {
   auto* word = reinterpret_cast<std::uint64_t*>(
       block_.memory + end_mark_offset(id_.is_receiver));
   // Relaxed: the number says all, and no other memory has to be visible.
-  const std::uint64_t mark =
+  const std::uint64_t end_mark =
       std::atomic_ref(*word).load(std::memory_order_relaxed);
-  return mark == 0 ? std::nullopt : std::optional(mark - 1);
+  return end_mark == 0 ? std::nullopt : std::optional(end_mark - 1);
 }
 
 void Half::finish_without_peer(Transfer& transfer) {

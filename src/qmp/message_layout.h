@@ -156,7 +156,7 @@ static_assert(sizeof(Envelope) == kEagerBytes &&
 inline constexpr std::size_t kPairEntries = 2;
 inline constexpr std::size_t kPairBytes = 16384;
 
-/// Takes the place of the size in an entry word of a box: number of the
+/// Replaces the size in an entry word of a box: number of the
 /// operation (17 bits) | kind (8) | size (15).
 constexpr std::uint64_t tagged_size(const Tag& tag, std::uint64_t bytes) {
   return (tag.number & 0x1ffff) << 23 | std::uint64_t{tag.kind} << 15 | bytes;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "qmp/failure.h"
-#include "qmp/plan.h"
+#include "qmp/tree.h"
 
 namespace qmp {
 

@@ -71,7 +71,7 @@ Result<std::unique_ptr<ProcessManager>> connect_by_module(
     return Status::kUnsupported;
   }
   log(LogLevel::kDebug, "PMIx: {}", module.path);
-  return module.entry<ConnectByPmix>()(limit);
+  return module.entry_point<ConnectByPmix>()(limit);
 }
 
 }  // namespace

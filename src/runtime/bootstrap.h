@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "base/result.h"
 #include "base/unique_fd.h"
 #include "protocol/bootstrap.h"
 #include "protocol/host_segment.h"
 #include "settings/settings.h"
+#include "status/result.h"
 
 namespace acp::runtime {
 

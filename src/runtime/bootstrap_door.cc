@@ -2,7 +2,7 @@
 // than acprun, in acp_init. Each wait is a poll with the caller's limit.
 #include "runtime/bootstrap_door.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "base/host_facts.h"
-#include "base/result.h"
 #include "base/unique_fd.h"
 #include "runtime/job_record.h"
 #include "runtime/wait_limit.h"
+#include "status/result.h"
 
 namespace acp::runtime {
 

@@ -30,12 +30,13 @@ namespace {
 
 /// Longest wait for a connection: a firewall often drops packets silently.
 constexpr Duration kConnectLimit = std::chrono::seconds(5);
-/// A host that does not answer for so long is gone: 7 probes, 1 s apart, after
-/// 4 s of silence. A job has to end within 15 s of the loss of a host. Many
-/// probes, because a network may lose some.
+/// A host that does not answer for so long is gone: 6 probes, 1 s apart, after
+/// 4 s of silence. A job has to end within 15 s of the loss of a host, and
+/// HostWatch takes up to 4 s of that. Many probes, because a network may lose
+/// some.
 constexpr int kSilenceSeconds = 4;
 constexpr int kProbeSeconds = 1;
-constexpr int kProbes = 7;
+constexpr int kProbes = 6;
 /// A peer that acknowledges no byte for so long is silent. TCP sends no probe
 /// while bytes are under way, so they need this limit, which is the same.
 constexpr unsigned kUnacknowledgedMs =
@@ -416,11 +417,11 @@ LinkReport HostLinks::look() {
     found = static_cast<std::size_t>(std::max(result, 0));
     for (const epoll_event& event : std::span(events).first(found)) {
       accepts = accepts || event.data.fd == listener_.get();
-      const auto entry = links_.find(event.data.fd);
-      if (entry == links_.end()) {
+      const auto at = links_.find(event.data.fd);
+      if (at == links_.end()) {
         continue;
       }
-      Link& link = entry->second;
+      Link& link = at->second;
       if (read_from(link, report.messages)) {
         flush(link);
         continue;
@@ -430,7 +431,7 @@ LinkReport HostLinks::look() {
       }
       // A child of the program may have the socket, and would keep it in epoll.
       (void)::epoll_ctl(ready_.get(), EPOLL_CTL_DEL, event.data.fd, nullptr);
-      links_.erase(entry);
+      links_.erase(at);
     }
   }
   if (accepts) {

@@ -1,6 +1,6 @@
-// Lifelines between the hosts of a job under other launchers than acprun: a TCP
-// connection from the leader of each host to rank 0. The end of a connection
-// tells that a host is gone. Before that, absences travel over it
+// Links between the hosts of a job under other launchers than acprun: a TCP
+// connection from the leader of each host to rank 0. A link is a lifeline: its
+// end tells that a host is gone. Before that, absences travel over it
 // (docs/launcher.md, "Absences under other launchers").
 //
 //   leader of host 1 ──┐
@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/result.h"
 #include "base/unique_fd.h"
 #include "runtime/wait_limit.h"
+#include "status/result.h"
 
 namespace acp::runtime {
 

@@ -4,7 +4,7 @@
 // MPI shares the connection to the launcher, it may not ask for an address
 // card. docs/launcher.md, "Other launchers", has the steps, and what follows a
 // death at each.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/result.h"
 #include "base/unique_fd.h"
+#include "status/result.h"
 
 namespace acp::runtime {
 

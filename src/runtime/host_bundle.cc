@@ -3,7 +3,7 @@
 // no input or output.
 #include "runtime/host_bundle.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <charconv>

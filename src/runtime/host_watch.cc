@@ -3,7 +3,7 @@
 // transports or the engine, so it works while a rank computes or hangs.
 #include "runtime/host_watch.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -105,8 +105,8 @@ Status HostWatch::start() {
   }
   auto thread = start_thread("the thread that watches the ranks of this host",
                              [this] { run(); });
-  if (!thread.ok()) {
-    return thread.status();
+  if (!thread) {
+    return Status::kSystem;
   }
   thread_ = std::move(*thread);
   return Status::kOk;

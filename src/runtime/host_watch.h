@@ -36,7 +36,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/result.h"
 #include "base/unique_fd.h"
 #include "protocol/bootstrap.h"
 #include "protocol/host_segment.h"
@@ -46,6 +45,7 @@
 #include "runtime/job_end.h"
 #include "runtime/process_manager.h"
 #include "runtime/wait_limit.h"
+#include "status/result.h"
 
 namespace acp::runtime {
 

@@ -10,9 +10,9 @@ EndSchedule::EndSchedule(EndCause cause, TimePoint now) noexcept
       due_(cause == EndCause::kLauncherLost ? now : now + kPause) {}
 
 void EndSchedule::take(TimePoint now) noexcept {
-  next_ =
-      next_ == EndAction::kAbortJob ? EndAction::kTerminate : EndAction::kKill;
-  due_ = now + kPause;
+  const bool is_abort = next_ == EndAction::kAbortJob;
+  next_ = is_abort ? EndAction::kTerminate : EndAction::kKill;
+  due_ = now + (is_abort ? kPause : kGrace);
 }
 
 }  // namespace acp::runtime

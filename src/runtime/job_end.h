@@ -1,12 +1,12 @@
 // How a rank ends itself when its job ends and no keeper of acprun does it.
 //
-//   noticed ──1 s──▶ abort the job ──1 s──▶ SIGTERM ──1 s──▶ SIGKILL
+//   noticed ──0.5 s──▶ abort the job ──0.5 s──▶ SIGTERM ──1 s──▶ SIGKILL
 //
-// The launcher gets the first second for itself: most launchers end the job as
-// soon as one of their processes dies, and their exit status then is that
-// process's. An action falls away when it cannot help: the abort when it was
-// ordered already, and both waits for the launcher when it is the launcher
-// that is gone.
+// A job has to be over 2 s after a death. The launcher gets the first half
+// second for itself: most launchers end the job as soon as one of their
+// processes dies, and their exit status then is that process's. An action falls
+// away when it cannot help: the abort when it was ordered already, and both
+// waits for the launcher when it is the launcher that is gone.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,10 @@ enum class EndAction : std::uint8_t { kAbortJob, kTerminate, kKill };
 /// Pure: says when which action is due. Used by one thread.
 class EndSchedule {
  public:
-  static constexpr Duration kPause = std::chrono::seconds(1);
+  /// The launcher has so long to end the job by itself, and after the abort.
+  static constexpr Duration kPause = std::chrono::milliseconds(500);
+  /// From SIGTERM to SIGKILL.
+  static constexpr Duration kGrace = std::chrono::seconds(1);
 
   EndSchedule(EndCause cause, TimePoint now) noexcept;
 

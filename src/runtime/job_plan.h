@@ -2,11 +2,11 @@
 // transports: which networks, how to wait, how many colors.
 #pragma once
 
-#include "base/status.h"
 #include "gma/waiting.h"
 #include "gmm/address_space.h"
 #include "protocol/host_segment.h"
 #include "settings/settings.h"
+#include "status/status.h"
 #include "transport/transport.h"
 
 namespace acp::runtime {

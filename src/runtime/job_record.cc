@@ -3,7 +3,7 @@
 // It sends nothing. Bytes come from other hosts, so decoding trusts nothing.
 #include "runtime/job_record.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>

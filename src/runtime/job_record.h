@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "protocol/host_segment.h"
 #include "runtime/bootstrap_links.h"
+#include "status/result.h"
 
 namespace acp::runtime {
 

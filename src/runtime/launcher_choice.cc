@@ -1,7 +1,7 @@
 // Reads the variables of launchers. Called by find_bootstrap. It opens nothing.
 #include "runtime/launcher_choice.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 

@@ -9,7 +9,7 @@
 
 #include "acp/extension.h"
 #include "base/log.h"
-#include "base/result.h"
+#include "status/result.h"
 
 namespace acp::runtime {
 

@@ -3,7 +3,7 @@
 // processes see, or two of them would take different networks to each other.
 #include "runtime/network_choice.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 #include <string>

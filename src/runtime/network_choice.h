@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "base/result.h"
 #include "runtime/bootstrap.h"
 #include "runtime/rdma_peers.h"
 #include "settings/settings.h"
+#include "status/result.h"
 #include "transport/network.h"
 
 namespace acp::runtime {

@@ -1,7 +1,7 @@
 // The client of PMI-1, as MPICH's mpiexec (Hydra) speaks it. Called by the
 // bootstrap. Rank and size are in the environment; everything else is asked. No
 // question may wait beyond the caller's limit.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/log.h"
 #include "runtime/host_bundle.h"

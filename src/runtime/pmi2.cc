@@ -1,7 +1,7 @@
 // The client of PMI-2, as srun --mpi=pmi2 speaks it, and Hydra too. Called by
 // the bootstrap. The launcher's answer to "fullinit" has rank and size. No
 // question may wait beyond the caller's limit.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

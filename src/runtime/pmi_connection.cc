@@ -187,7 +187,7 @@ Result<std::string> PmiConnection::receive(PmiDialect dialect,
       const auto size =
           decode_pmi2_length({received_.data(), kPmi2LengthDigits});
       if (!size) {
-        log_error("the launcher sends \"{}\" in the place of a length",
+        log_error("the launcher sends \"{}\" instead of a length",
                   received_.substr(0, kPmi2LengthDigits));
         return Status::kProtocol;
       }

@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
 #include "base/unique_fd.h"
 #include "runtime/pmi_message.h"
 #include "runtime/wait_limit.h"
+#include "status/result.h"
 
 namespace acp::runtime {
 

@@ -3,7 +3,7 @@
 // fuzz target. It does no input or output.
 #include "runtime/pmi_message.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <limits>
@@ -87,7 +87,7 @@ bool PmiMessage::is_success() const noexcept {
   return find("rc") == nullptr || number("rc") == 0;
 }
 
-/// PMI-1 ends with a line end in the place of the last space.
+/// PMI-1 ends with a line end instead of the last space.
 std::string encode_pmi(PmiDialect dialect, const PmiMessage& message) {
   std::string text;
   append_field(dialect, kCommandName, message.command, text);

@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
 #include "runtime/node_map.h"
 #include "runtime/wait_limit.h"
+#include "status/result.h"
 
 namespace acp::runtime {
 

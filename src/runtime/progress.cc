@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/futex.h"
@@ -227,12 +228,13 @@ Status Progress::start() {
   if (status != Status::kOk) {
     return status;
   }
-  Result<std::thread> thread = start_thread("the progress thread", [this] {
-    Thread self(*this);
-    run_progress_thread(self, self);
-  });
-  if (!thread.ok()) {
-    return thread.status();
+  std::optional<std::thread> thread =
+      start_thread("the progress thread", [this] {
+        Thread self(*this);
+        run_progress_thread(self, self);
+      });
+  if (!thread) {
+    return Status::kSystem;
   }
   thread_ = std::move(*thread);
   free_thread_from_bound_core();

@@ -1,8 +1,10 @@
 // Registers and unregisters memory of this rank. Called by the Task for public
-// functions; remove() waits, add() does not.
+// functions; only remove() waits.
 #include "runtime/registration.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "gma/step_scope.h"
 
@@ -28,7 +30,22 @@ void Registration::add_library_memory() {
 
 void Registration::forget_all() {
   keys_.clear();
+  {
+    const std::lock_guard lock(mutex_);
+    ending_.clear();
+  }
   engine_.guarded([this] { transports_.forget_regions(); });
+}
+
+/// Advice to a program whose memory cannot be a region. Pointers are smaller
+/// than all global addresses. So a number whose rank exists is a global
+/// address, given by mistake.
+const char* Registration::advise_on(const void* address) const {
+  const auto number = reinterpret_cast<std::uintptr_t>(address);
+  return space().codec().rank(number) < space().codec().procs()
+             ? "it is a global address, and a region begins at a pointer"
+             : "a region has to be readable and writable, so copy what is "
+               "constant";
 }
 
 /// Refuses memory that the key table would take and that cannot be used. An
@@ -57,10 +74,9 @@ Status Registration::check(void* address,
   const MemoryMap::Obstacle obstacle = memory_map_.find_obstacle(
       reinterpret_cast<std::uintptr_t>(address), size);
   if (!obstacle.text.empty()) {
-    log(level,
-        "acp_register_memory({}, {}, {}): the address {:#x} {}; a region has "
-        "to be readable and writable, so copy what is constant",
-        address, size, color, obstacle.address, obstacle.text);
+    log(level, "acp_register_memory({}, {}, {}): the address {:#x} {}; {}",
+        address, size, color, obstacle.address, obstacle.text,
+        advise_on(address));
     return Status::kInvalidArgument;
   }
   return Status::kOk;
@@ -93,34 +109,67 @@ Result<gmm::GlobalAddress> Registration::add(void* address,
   return atkey;
 }
 
-/// The key ends first, so that no new access begins. Then this waits for the
-/// accesses that are under way.
-Status Registration::remove(gmm::GlobalAddress atkey) {
-  const Result<std::uint64_t> state = keys_.state(space().my_rank(), atkey);
+/// Under the engine's mutex: the agent and the engine look the key up and touch
+/// the memory in one go.
+Result<Registration::Ended> Registration::end_key(gmm::GlobalAddress atkey,
+                                                  std::string_view call) {
+  const gmm::Rank mine = space().my_rank();
+  const Result<std::uint64_t> state = keys_.state(mine, atkey);
   Status status = state.status();
-  const std::uint32_t index = space().codec().index(atkey);
-  const auto is_released = [&] {
-    bool is_free = false;
-    engine_.guarded(
-        [&] { is_free = transports_.on_unregistered(index, state.value()); });
-    return is_free && !keys_.has_transfers(index);
-  };
   if (status == Status::kOk) {
-    // Under the engine's mutex: the agent and the engine look the key up and
-    // touch the memory in one go.
-    engine_.guarded([&] { status = keys_.remove(space().my_rank(), atkey); });
+    engine_.guarded([&] { status = keys_.remove(mine, atkey); });
   }
   if (status != Status::kOk) {
-    log_error("acp_unregister_memory({:#x}): {}", atkey, status_text(status));
+    log_error("{}({:#x}): {}{}", call, atkey, status_text(status),
+              keys_.describe_region(mine, atkey));
     return status;
   }
-  // Transports may use the region, here and at peers, and peers of this host
-  // may copy from it by themselves. No progress step runs meanwhile: a step may
-  // want a lock that this caller holds, and callers do not expect this to wait.
+  return Ended{atkey, space().codec().index(atkey), state.value()};
+}
+
+/// Transports may use the region, here and at peers, and peers of this host may
+/// copy from it by themselves.
+bool Registration::is_released(const Ended& region) {
+  bool is_free = false;
+  engine_.guarded([&] {
+    is_free = transports_.on_unregistered(region.index, region.state);
+  });
+  return is_free && !keys_.has_cross_copies(region.index);
+}
+
+/// The key ends first, so that no new access begins. Then this waits for the
+/// accesses that are under way. No progress step runs meanwhile: a step may
+/// want a lock that this caller holds, and callers do not expect this to wait.
+Status Registration::remove(gmm::GlobalAddress atkey) {
+  const Result<Ended> region = end_key(atkey, "acp_unregister_memory");
+  if (!region.ok()) {
+    return region.status();
+  }
   const gma::StepScope no_steps;
   gma::WaitPurpose purpose;
   purpose.kind = protocol::WaitKind::kComplete;
-  return gma::wait_until(wait_host_, purpose, TimePoint::max(), is_released);
+  return gma::wait_until(wait_host_, purpose, TimePoint::max(),
+                         [&] { return is_released(region.value()); });
+}
+
+/// The first call ends the key. A region that is not released then is kept,
+/// since the key table does not know the key any more. In the largest jobs a
+/// new region may get the same key meanwhile; a live key is a new region's.
+Result<bool> Registration::try_remove(gmm::GlobalAddress atkey) {
+  const std::lock_guard lock(mutex_);
+  auto found = std::ranges::find(ending_, atkey, &Ended::atkey);
+  if (found == ending_.end() || keys_.state(space().my_rank(), atkey).ok()) {
+    const Result<Ended> region = end_key(atkey, "acpx_try_unregister_memory");
+    if (!region.ok()) {
+      return region.status();
+    }
+    found = ending_.insert(ending_.begin(), region.value());
+  }
+  const bool is_done = is_released(*found);
+  if (is_done) {
+    ending_.erase(found);
+  }
+  return is_done;
 }
 
 }  // namespace acp::runtime

@@ -4,15 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <string_view>
+#include <vector>
 
 #include "base/log.h"
 #include "base/memory_map.h"
-#include "base/result.h"
 #include "gma/engine.h"
 #include "gma/waiting.h"
 #include "gmm/address_space.h"
 #include "gmm/key_table.h"
 #include "runtime/transport_set.h"
+#include "status/result.h"
 
 namespace acp::runtime {
 
@@ -41,10 +44,26 @@ class Registration {
   /// are logged.
   [[nodiscard]] Status remove(gmm::GlobalAddress atkey);
 
+  /// Like remove(), without waiting. False: accesses are under way; poll, then
+  /// call again.
+  [[nodiscard]] Result<bool> try_remove(gmm::GlobalAddress atkey);
+
   /// acp_reset: all keys end. No rank has anything under way.
   void forget_all();
 
  private:
+  /// A region whose key has ended, as the transports know it.
+  struct Ended {
+    gmm::GlobalAddress atkey;
+    std::uint32_t index;
+    std::uint64_t state;
+  };
+
+  /// `call` is the function of the program, for the log.
+  Result<Ended> end_key(gmm::GlobalAddress atkey, std::string_view call);
+  bool is_released(const Ended& region);
+
+  const char* advise_on(const void* address) const;
   Status check(void* address, std::size_t size, int color, LogLevel level);
 
   const gmm::AddressSpace& space() const noexcept { return engine_.space(); }
@@ -55,6 +74,9 @@ class Registration {
   TransportSet& transports_;
   gma::WaitHost& wait_host_;
   MemoryMap memory_map_;
+  std::mutex mutex_;  ///< Guards ending_.
+  /// Regions that try_remove() has not finished with.
+  std::vector<Ended> ending_;
 };
 
 }  // namespace acp::runtime

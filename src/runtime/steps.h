@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/status.h"
+#include "status/status.h"
 
 namespace acp::runtime {
 

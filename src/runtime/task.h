@@ -14,7 +14,6 @@
 
 #include "agent/agent.h"
 #include "base/log.h"
-#include "base/result.h"
 #include "base/touch.h"
 #include "gma/engine.h"
 #include "gmm/address_space.h"
@@ -30,6 +29,7 @@
 #include "runtime/transport_set.h"
 #include "runtime/wait_record.h"
 #include "settings/settings.h"
+#include "status/result.h"
 #include "transport/network.h"
 #include "transport/shm/doorbell_socket.h"
 
@@ -66,7 +66,8 @@ class Task {
   /// Ends the job because of an error that has been logged as `text`.
   [[noreturn]] void abort_after_error(std::string_view text);
 
-  /// Registration::add() and Registration::remove().
+  /// Registration::add(), Registration::remove() and
+  /// Registration::try_remove().
   Result<gmm::GlobalAddress> register_memory(
       void* address,
       std::size_t size,
@@ -77,6 +78,10 @@ class Task {
 
   [[nodiscard]] Status unregister_memory(gmm::GlobalAddress atkey) {
     return registration_->remove(atkey);
+  }
+
+  [[nodiscard]] Result<bool> try_unregister_memory(gmm::GlobalAddress atkey) {
+    return registration_->try_remove(atkey);
   }
 
   gmm::GlobalAddress starter(gmm::Rank rank) const noexcept;

@@ -3,7 +3,7 @@
 // block.
 #include "runtime/transport_set.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
@@ -77,7 +77,7 @@ Result<gma::PeerEndpoint> TransportSet::endpoint_of(gmm::Rank rank,
   found.endpoint = endpoint.value();
   found.max_message = by->capabilities().max_message;
   found.max_posted = by->capabilities().max_posted;
-  found.orders_puts = by->capabilities().orders_puts;
+  found.orders_posts = by->capabilities().orders_posts;
   return found;
 }
 

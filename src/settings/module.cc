@@ -4,7 +4,7 @@
 #include "settings/module.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/immortal.h"
+#include "base/join_texts.h"
 #include "module_interface.h"
 
 namespace acp {
@@ -87,7 +88,7 @@ std::string not_found(std::string_view name,
       "libacp-{0}.so was not found in {1}, nor where the dynamic linker looks: "
       "install the package acp-{0}, or name the folder of the file in "
       "ACP_MODULE_PATH",
-      name, fmt::join(searched, ", "));
+      name, join_texts(searched, ", "));
 }
 
 /// Opens the file. A library that the module needs and that is missing is the

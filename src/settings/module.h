@@ -2,7 +2,7 @@
 // not every machine has. libacp-NAME.so is loaded when the part is used.
 //
 // A module has a copy of the code of the lower layers that it uses. It gets
-// objects of libacp by the arguments of its entry, and calls them through
+// objects of libacp by the arguments of its entry point, and calls them through
 // headers that both were compiled with. So a module works only with a libacp of
 // the same headers, which its stamp shows.
 #pragma once
@@ -29,7 +29,7 @@ struct ModuleTable {
   void (*attach)(const ModuleHost& host) noexcept;
   /// The module's function. The name of a module implies its type, and the
   /// loader's caller casts it back.
-  void (*entry)();
+  void (*entry_point)();
 };
 
 /// The version of ACP, and a hash of all that libacp and its modules share
@@ -47,8 +47,8 @@ struct LoadedModule {
   std::string why{};   ///< The reason and the remedy; empty when loaded.
 
   template <typename Function>
-  Function* entry() const {
-    return reinterpret_cast<Function*>(table->entry);
+  Function* entry_point() const {
+    return reinterpret_cast<Function*>(table->entry_point);
   }
 };
 

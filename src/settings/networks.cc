@@ -60,17 +60,24 @@ std::string_view module_of_network(std::string_view name) noexcept {
   return network != nullptr && network->is_in_module ? network->folder : "";
 }
 
+std::vector<std::string_view> network_names() {
+  std::vector<std::string_view> names;
+  for (const Network& network : kNetworks) {
+    if (!network.folder.empty()) {
+      names.push_back(network.name);
+    }
+  }
+  return names;
+}
+
 std::string networks_built_in() {
   std::string text = "auto, shm";
   std::string_view last;
-  for (const Network& network : kNetworks) {
-    if (network.folder.empty()) {
-      continue;
-    }
+  for (const std::string_view name : network_names()) {
     if (!last.empty()) {
       text.append(", ").append(last);
     }
-    last = network.name;
+    last = name;
   }
   return text.append(" and ").append(last);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "settings/settings.h"
 
@@ -30,6 +31,10 @@ std::string_view module_of_network(std::string_view name) noexcept;
 /// The values that ACP_NET may have, for messages:
 /// "auto, shm, udp and ib".
 std::string networks_built_in();
+
+/// The values of ACP_NET that are networks of this build: neither "auto" nor
+/// "shm".
+std::vector<std::string_view> network_names();
 
 /// ACP_NET names a network, which is then opened even when all ranks share a
 /// host.

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
+#include "status/result.h"
 
 namespace acp {
 

@@ -3,7 +3,7 @@
 // for a moment to learn a route; sends nothing.
 #include "transport/interfaces.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "status/result.h"
 #include "transport/address.h"
 
 namespace acp::transport {

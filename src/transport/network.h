@@ -10,10 +10,10 @@
 #include <span>
 #include <string>
 
-#include "base/result.h"
 #include "protocol/host_segment.h"
 #include "protocol/rank_names.h"
 #include "settings/settings.h"
+#include "status/result.h"
 #include "transport/transport.h"
 
 namespace acp::transport {

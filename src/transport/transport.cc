@@ -12,6 +12,10 @@ Status Endpoint::post(std::span<const RemoteStep>, std::uint64_t) {
   return Status::kUnsupported;
 }
 
+Status Endpoint::post_behind(std::span<const RemoteStep>, std::uint64_t) {
+  return Status::kUnsupported;
+}
+
 Status Endpoint::post_then_send(std::span<const RemoteStep>,
                                 std::uint64_t,
                                 std::span<const std::span<const std::byte>>) {

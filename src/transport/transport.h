@@ -18,8 +18,8 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "base/result.h"
 #include "protocol/operation.h"
+#include "status/result.h"
 
 namespace acp::transport {
 
@@ -39,9 +39,9 @@ struct Capabilities {
   std::size_t max_message = 0;
   std::size_t max_posted = 0;  ///< Bytes of one posted step; 0: no post().
   Color colors = 1;            ///< Independent paths to one peer.
-  /// Puts that are posted to one endpoint change the peer's memory in the order
-  /// of the posts, and fail only with the peer.
-  bool orders_puts = false;
+  /// Endpoints take steps by post_behind(). A step that was posted, by this
+  /// call or by post(), fails only with the peer.
+  bool orders_posts = false;
   /// The device executes 8-byte atomics: post() takes them in color 0, also for
   /// this process's own memory. They are atomic only with each other, so no
   /// agent may execute an 8-byte atomic.
@@ -65,23 +65,25 @@ struct Region {
 inline constexpr std::uint64_t kOffsetAlignment = 64;
 
 /// A step that a transport executes in a peer's memory without the peer's
-/// agent. A protocol::Step names its ends by global addresses; here they have
-/// been looked up, since a device knows no such address. The caller has checked
-/// only its own side of it.
-struct RemoteStep {
-  protocol::Opcode opcode = protocol::Opcode::kPut;  ///< Any but kCopy.
-  std::uint8_t width = 8;                            ///< Bytes of an atomic.
-  std::uint16_t flags = 0;                           ///< protocol::kSignalFlag.
+/// agent, and its ends as a device needs them: it knows no global address. Any
+/// step but kCopy; a put or get has at least one byte. The caller has checked
+/// only its own end.
+struct RemoteStep : protocol::Step {
   std::uint32_t key = 0;         ///< Index of an entry of the peer's key table.
+  std::uint32_t local_key = 0;   ///< This process's region of `local_memory`.
   std::uint64_t state = 0;       ///< The state that the entry must have,
   std::uint64_t state_mask = 0;  ///< compared at the bits of this mask.
   std::uint64_t offset = 0;      ///< See kOffsetAlignment.
-  std::byte* local = nullptr;    ///< Source of a put, or memory for the result.
-                                 ///< Null: kPut8, or no old value is wanted.
-  std::uint32_t local_key = 0;   ///< This process's region that holds `local`.
-  std::uint64_t size = 0;        ///< Bytes of a put or get, at least 1.
-  std::uint64_t operand = 0;
-  std::uint64_t compare = 0;
+  std::byte* local_memory = nullptr;  ///< Source of a put, or memory for the
+                                      ///< result. Null: kPut8, or no old value
+                                      ///< is wanted.
+};
+
+/// A part of a region of this process.
+struct LocalBytes {
+  std::uint32_t key = 0;     ///< Index of the entry in the key table.
+  std::uint64_t offset = 0;  ///< See kOffsetAlignment.
+  std::uint64_t size = 0;
 };
 
 enum class Ordering : std::uint8_t {
@@ -169,9 +171,13 @@ class Endpoint {
   /// that of send_from_region().
   virtual void reclaim(std::span<const std::byte> /*memory*/) noexcept {}
 
-  /// Copies between `local` and `remote_address`, an address of the peer's own
-  /// address space; the copy is complete when the call returns. The caller has
-  /// checked bounds and rights.
+  /// The peer is about to access these bytes. A transport whose peers have to
+  /// learn how to reach memory tells the peer, in front of the next message.
+  virtual void announce(const LocalBytes& /*bytes*/) {}
+
+  /// A cross-memory copy: between `local` and `remote_address`, an address of
+  /// the peer's own address space. It is complete when the call returns. The
+  /// caller has checked bounds and rights.
   /// kUnsupported: this endpoint can never do it; the caller sends messages.
   /// kBadAddress: the peer has no memory there. kPeerDead: the peer is lost.
   [[nodiscard]] virtual Status transfer(Direction direction,
@@ -179,7 +185,7 @@ class Endpoint {
                                         std::uint64_t remote_address);
 
   /// Posts steps for execution in order: all of them, or none. The memory at
-  /// `local` belongs to the transport until the steps are complete.
+  /// `local_memory` is the transport's until the steps are complete.
   /// kOk: MessageSink::on_posted_done(token) follows once, after this call has
   /// returned; or the peer is reported as failed.
   /// kAgain: there is no room now; poll, then post the steps again.
@@ -191,6 +197,15 @@ class Endpoint {
   /// error.
   [[nodiscard]] virtual Status post(std::span<const RemoteStep> steps,
                                     std::uint64_t token);
+
+  /// Posts steps as post() does, except that they take effect behind all steps
+  /// that were posted earlier on this endpoint. At both ends they read the
+  /// bytes that earlier steps have written, and change no memory that an
+  /// earlier step has yet to read.
+  /// kUnsupported: the endpoint does not keep that order for these steps now,
+  /// or post() refuses them. The caller waits for the earlier steps.
+  [[nodiscard]] virtual Status post_behind(std::span<const RemoteStep> steps,
+                                           std::uint64_t token);
 
   /// Posts steps as post() does, and sends one message behind them as send()
   /// does: both, or neither. The peer takes the message when the effects of

@@ -3,7 +3,7 @@
 // nothing: the transport has logged what does not fit.
 #include "transport/unfit_peer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

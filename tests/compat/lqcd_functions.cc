@@ -305,18 +305,19 @@ SPMD_CASE(lqcd_broadcast, "sendBroadcast: a copy, to all others") {
 
 SPMD_CASE(lqcd_global, "globalOr, sumInt, sumFloat, sumDouble, arrays") {
   const int n = hosts();
+  const int sum = n * (n - 1) / 2;  // the numbers of all hosts added up
   EXPECT_EQ(globalOr(false), false);
   EXPECT_EQ(globalOr(me() == n - 1), true);
   EXPECT_EQ(sumInt(me() + 1), n * (n + 1) / 2);
   EXPECT_EQ(sumFloat(0.5F), 0.5F * static_cast<float>(n));
-  EXPECT_EQ(sumDouble(me() + 0.25), n * (n - 1) / 2 + 0.25 * n);
+  EXPECT_EQ(sumDouble(me() + 0.25), sum + 0.25 * n);
   std::array<float, 3> floats{1, 2, static_cast<float>(me())};
   sumFloatArray(floats.data(), 3);
   EXPECT_EQ(floats[1], 2.0F * static_cast<float>(n));
-  EXPECT_EQ(floats[2], static_cast<float>(n * (n - 1) / 2));
+  EXPECT_EQ(floats[2], static_cast<float>(sum));
   std::vector<double> doubles(1000, me());
   sumDoubleArray(doubles.data(), 1000);
-  EXPECT(doubles == std::vector<double>(1000, n * (n - 1) / 2));
+  EXPECT(doubles == std::vector<double>(1000, sum));
   sumDoubleArray(nullptr, 5);
   EXPECT_EQ(getErrorNumber(), 0x100f);
   waitForBarrier();

@@ -262,16 +262,19 @@ SPMD_CASE(scu_global_sum, "SCUGlobalSum: every type and size") {
   const int sum = nodes * (nodes + 1) / 2;
   const auto check = [&](auto zero, Type_tag type) {
     using Element = decltype(zero);
+    const auto product = [](int number, std::size_t i) {
+      return static_cast<Element>(std::int64_t{number} *
+                                  static_cast<std::int64_t>(i % 3));
+    };
     std::array<Element, 50> in{};
     std::array<Element, 50> out{};
     for (std::size_t i = 0; i < in.size(); ++i) {
-      in.at(i) = static_cast<Element>(UniqueID() * static_cast<int>(i % 3));
+      in.at(i) = product(UniqueID(), i);
     }
     SCUGlobalSum(type, sizeof(Element), 50, in.data(), out.data());
     for (std::size_t i = 0; i < in.size(); ++i) {
-      EXPECT(out.at(i) == static_cast<Element>(sum * static_cast<int>(i % 3)));
-      EXPECT(in.at(i) ==
-             static_cast<Element>(UniqueID() * static_cast<int>(i % 3)));
+      EXPECT(out.at(i) == product(sum, i));
+      EXPECT(in.at(i) == product(UniqueID(), i));
     }
     SCUGlobalSum(type, sizeof(Element), 50, in.data(), in.data());
     EXPECT(in == out);

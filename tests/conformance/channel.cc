@@ -69,15 +69,6 @@ std::vector<std::byte> pattern(std::size_t size, std::uint64_t salt) {
   return bytes;
 }
 
-void expect_pattern(std::span<const std::byte> bytes, std::uint64_t salt) {
-  const std::size_t at = spmd::pattern_mismatch(bytes, salt);
-  if (at != bytes.size()) {
-    spmd::fail("byte " + std::to_string(at) + " of " +
-               std::to_string(bytes.size()) + " is wrong, salt " +
-               std::to_string(salt));
-  }
-}
-
 /// Leaves the case when a rank has no partner.
 #define NEEDS_PAIRS()                        \
   if (acp_procs() % 2 != 0) {                \
@@ -129,7 +120,7 @@ SPMD_CASE(acp_create_ch_does_not_wait,
         start();
       }
       EXPECT(acp_wait_ch(request) != kFailed);
-      expect_pattern(bytes, 5);
+      spmd::expect_pattern(bytes, 5);
       EXPECT_EQ(acp_free_ch(ch), 0);
     }
   }
@@ -171,7 +162,7 @@ SPMD_CASE(acp_nbsend_ch_sizes, "acp_nbsend_ch: messages of all sizes") {
     } else {
       std::vector<std::byte> bytes(size + 64, std::byte{0x5a});
       EXPECT_EQ(receive(ch, bytes.data(), size + 32), size);
-      expect_pattern(std::span(bytes).first(size), size);
+      spmd::expect_pattern(std::span(bytes).first(size), size);
       EXPECT(std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(size),
                          bytes.end(),
                          [](std::byte b) { return b == std::byte{0x5a}; }));
@@ -219,7 +210,7 @@ SPMD_CASE(acp_nbrecv_ch_discards,
       } else {
         std::vector<std::byte> bytes(size + 16, std::byte{0x5a});
         EXPECT_EQ(receive(ch, bytes.data(), room), room);
-        expect_pattern(std::span(bytes).first(room), size);
+        spmd::expect_pattern(std::span(bytes).first(room), size);
         EXPECT(bytes[room] == std::byte{0x5a});
       }
     }
@@ -309,7 +300,7 @@ SPMD_CASE(acp_free_ch_completes,
     EXPECT_EQ(acp_free_ch(ch), 0);
     EXPECT_EQ(acp_waitall_ch(requests.data(), kMessages, nullptr), 0);
     for (std::size_t i = 0; i < kMessages; ++i) {
-      expect_pattern(messages[i], i);
+      spmd::expect_pattern(messages[i], i);
     }
   }
 }
@@ -436,7 +427,7 @@ SPMD_CASE(acp_nbsend_ch_while_computing,
 #endif
   EXPECT(acp_wait_ch(request) != kFailed);
   if (!is_even()) {
-    expect_pattern(bytes, 11);
+    spmd::expect_pattern(bytes, 11);
   }
   EXPECT_EQ(acp_free_ch(ch), 0);
 }

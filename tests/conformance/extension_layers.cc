@@ -1,4 +1,5 @@
-// Tests of acpx_pointer, acpx_atomics_agree, progress steps and texts.
+// Tests of acpx_pointer, acpx_announce_memory, acpx_atomics_agree, progress
+// steps and texts.
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -160,6 +161,33 @@ SPMD_CASE(acpx_pointer_reaches,
   EXPECT_FAILS(acpx_pointer(ACP_GA_NULL), nullptr, ACPX_BAD_ADDRESS);
   EXPECT_FAILS(acpx_pointer(acp_ga_t{1}), nullptr, ACPX_BAD_RANK);
   EXPECT_FAILS(acpx_pointer(heap.mine(128)), nullptr, ACPX_BAD_ADDRESS);
+}
+
+SPMD_CASE(acpx_announce_memory_tells,
+          "acpx_announce_memory: a hint to any rank, and its errors") {
+  const int right = spmd::right_of(acp_rank());
+  const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 128);
+    block.word(1).store(static_cast<std::uint64_t>(acp_rank()));
+    EXPECT_EQ(acpx_announce_memory(block.mine(8), 8, right), 0);
+    EXPECT_EQ(acpx_announce_memory(block.mine(8), 8, right), 0);
+    EXPECT_EQ(acpx_announce_memory(block.mine(), 128, acp_rank()), 0);
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_DONE(
+        acp_copy(block.mine(16), block.at(left, 8), 8, ACP_HANDLE_NULL));
+    EXPECT_EQ(block.word(2).load(), static_cast<std::uint64_t>(left));
+    EXPECT_EQ(acp_sync(), 0);
+  }
+  const Block heap(Memory::kRegistered, 128);
+  EXPECT_FAILS(acpx_announce_memory(heap.mine(), 8, acp_procs()), -1,
+               ACPX_BAD_RANK);
+  EXPECT_FAILS(acpx_announce_memory(heap.mine(), 8, -1), -1, ACPX_BAD_RANK);
+  EXPECT_FAILS(acpx_announce_memory(heap.mine(), 129, 0), -1, ACPX_BAD_ADDRESS);
+  EXPECT_FAILS(acpx_announce_memory(ACP_GA_NULL, 8, 0), -1, ACPX_BAD_ADDRESS);
+  if (acp_procs() > 1) {
+    EXPECT_FAILS(acpx_announce_memory(heap.at(right), 8, 0), -1, ACPX_BAD_RANK);
+  }
 }
 
 SPMD_CASE(acpx_atomics_agree_answers,

@@ -310,6 +310,9 @@ SPMD_CASE(acpx_post_bad_chains,
   post_bad(update(ACPX_ADD8, block.at(right), block.mine(4), 1),
            ACPX_MISALIGNED);
   post_bad(update(ACPX_PUT8, block.at(right, 1), 0, 1), ACPX_MISALIGNED);
+  const acpx_op_t in_place = update(ACPX_ADD8, block.mine(), block.mine(), 1);
+  EXPECT_FAILS(acpx_post(&in_place, 1, ACP_HANDLE_NULL), ACP_HANDLE_NULL,
+               ACPX_INVALID_ARGUMENT);
   const acpx_op_t nowhere = update(ACPX_ADD8, ACP_GA_NULL, 0, 1);
   EXPECT_FAILS(acpx_post(&nowhere, 1, ACP_HANDLE_NULL), ACP_HANDLE_NULL,
                ACPX_BAD_ADDRESS);

@@ -194,6 +194,19 @@ SPMD_CASE(atomics_bad_dst, "atomics: dst must be on the caller's rank") {
   EXPECT_EQ(block.word(0).load(), 0U);
 }
 
+SPMD_CASE(atomics_in_place, "atomics: dst is another word than src") {
+  for (const Memory memory : {Memory::kLibrary, Memory::kRegistered}) {
+    const Block block(memory, 64);
+    for (const Kind& kind : kKinds) {
+      EXPECT_FAILS(
+          kind.issue(block.mine(), block.mine(), 1, 0, ACP_HANDLE_NULL),
+          ACP_HANDLE_NULL, ACPX_INVALID_ARGUMENT);
+    }
+    EXPECT_EQ(block.word(0).load(), 0U);
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
 SPMD_CASE(atomics_misaligned, "atomics: dst and src must be aligned") {
   const Block block(Memory::kRegistered, 256);
   const int right = spmd::right_of(acp_rank());

@@ -1,6 +1,8 @@
 // Tests of sections 4.11.1, 4.11.15 and 4.11.16: when operations start and
 // complete.
 #include <algorithm>
+#include <cstring>
+#include <random>
 #include <vector>
 
 #include "support/spmd.h"
@@ -91,6 +93,70 @@ SPMD_CASE(cont_never_overtakes,
     EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), 0);
     EXPECT_EQ(acp_sync(), 0);
     EXPECT_EQ(block.word(0).load(), length);
+  }
+}
+
+SPMD_CASE(cont_against_a_model,
+          "order: puts, gets and atomics with CONT are as if each had waited") {
+  constexpr std::size_t kBytes = 2048;
+  for (const Memory memory : kMemories) {
+    // Each rank works on the first half of its own block and on the second half
+    // of its right neighbour's.
+    const Block block(memory, 2 * kBytes);
+    const int right = spmd::right_of(acp_rank());
+    std::mt19937 random(17 + static_cast<unsigned>(acp_rank()));
+    std::vector<std::byte> mine(kBytes);
+    std::vector<std::byte> theirs(kBytes);
+    EXPECT_EQ(acp_sync(), 0);
+    const std::size_t length = spmd::scaled(5'000, 400);
+    for (std::size_t i = 0; i < length; ++i) {
+      const std::size_t near = random() % (kBytes / 8) * 8;
+      const std::size_t far = random() % (kBytes / 8) * 8;
+      const std::size_t room = kBytes - std::max(near, far);
+      const std::size_t size = random() % 4 == 0
+                                   ? 1 + random() % room
+                                   : std::min<std::size_t>(24, room);
+      const acp_ga_t here = block.mine(near);
+      const acp_ga_t there = block.at(right, kBytes + far);
+      acp_handle_t handle = ACP_HANDLE_NULL;
+      switch (random() % 8) {
+        case 0: {
+          const std::uint64_t addend = random();
+          std::uint64_t old = 0;
+          std::memcpy(&old, &theirs[far], sizeof old);
+          std::memcpy(&mine[near], &old, sizeof old);
+          old += addend;
+          std::memcpy(&theirs[far], &old, sizeof old);
+          handle = acp_add8(here, there, addend, ACP_HANDLE_CONT);
+          break;
+        }
+        case 1:
+        case 2:
+        case 3:
+          std::memcpy(&theirs[far], &mine[near], size);
+          handle = acp_copy(there, here, size, ACP_HANDLE_CONT);
+          break;
+        default:
+          std::memcpy(&mine[near], &theirs[far], size);
+          handle = acp_copy(here, there, size, ACP_HANDLE_CONT);
+      }
+      EXPECT(handle != ACP_HANDLE_NULL);
+      // New bytes at the own end, which nothing reads or writes now.
+      if (random() % 32 == 0) {
+        EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), 0);
+        for (std::byte& each : mine) {
+          each = static_cast<std::byte>(random());
+        }
+        std::memcpy(block.data(), mine.data(), kBytes);
+      }
+    }
+    EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
+    EXPECT(std::memcmp(block.data(), mine.data(), kBytes) == 0);
+    const Block result(memory, kBytes);
+    acp_complete(acp_copy(result.mine(), block.at(right, kBytes), kBytes,
+                          ACP_HANDLE_ALL));
+    EXPECT(std::memcmp(result.data(), theirs.data(), kBytes) == 0);
+    EXPECT_EQ(acp_sync(), 0);
   }
 }
 

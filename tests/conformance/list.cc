@@ -105,13 +105,16 @@ int compare_bytes(const acp_element_t a, const acp_element_t b) {
 
 /// Compares the first byte alone, so that many elements are equal.
 int compare_first(const acp_element_t a, const acp_element_t b) {
-  const int first_a = a.size == 0 ? -1 : int(readable(a)[0]);
-  const int first_b = b.size == 0 ? -1 : int(readable(b)[0]);
+  const int first_a = a.size == 0 ? -1 : static_cast<int>(readable(a)[0]);
+  const int first_b = b.size == 0 ? -1 : static_cast<int>(readable(b)[0]);
   return first_a - first_b;
 }
 
 bool is_less_first(const Bytes& a, const Bytes& b) {
-  return (a.empty() ? -1 : int(a[0])) < (b.empty() ? -1 : int(b[0]));
+  const auto first = [](const Bytes& bytes) {
+    return bytes.empty() ? -1 : static_cast<int>(bytes[0]);
+  };
+  return first(a) < first(b);
 }
 
 // ---- Random operations against std::list ----------------------------------
@@ -172,7 +175,7 @@ class Model {
 
  private:
   struct Pair {
-    acp_list_t handle;
+    acp_list_t handle = {};
     std::list<Bytes> list;
   };
 
@@ -388,7 +391,7 @@ class Model {
 };
 
 std::uint64_t element(std::size_t number) {
-  return (std::uint64_t(acp_rank()) + 1) << 32 | number;
+  return (static_cast<std::uint64_t>(acp_rank()) + 1) << 32 | number;
 }
 
 void expect_dead(const Scratch& scratch, acp_list_t list, acp_list_t alive) {

@@ -67,7 +67,8 @@ class Model {
       std::shuffle(ranks.begin(), ranks.end(), random_);
       ranks.resize(1 + below(ranks.size()));
       pair.handle = acp_create_map(static_cast<int>(ranks.size()), ranks.data(),
-                                   1 + int(below(60)), int(below(acp_procs())));
+                                   1 + static_cast<int>(below(60)),
+                                   static_cast<int>(below(acp_procs())));
       EXPECT(pair.handle.ga != ACP_GA_NULL);
     }
   }
@@ -110,7 +111,7 @@ class Model {
 
  private:
   struct Pair {
-    acp_map_t handle;
+    acp_map_t handle{};
     Shadow shadow;
   };
 
@@ -595,7 +596,7 @@ SPMD_CASE(acp_destroy_map_leaks_nothing, "acp_destroy_map: no leak") {
   const int right = spmd::right_of(acp_rank());
   const std::size_t count = spmd::scaled_flights(2'000);
   for (std::size_t i = 0; i < count; ++i) {
-    const acp_map_t map = create(1 + int(i % 10), right);
+    const acp_map_t map = create(1 + static_cast<int>(i % 10), right);
     for (std::uint64_t j = 0; j < i % 20; ++j) {
       acp_insert_map(map,
                      {scratch.put_word(j, 0), {scratch.ga(64), j % 2 * 100}});

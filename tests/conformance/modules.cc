@@ -20,8 +20,8 @@ std::string& events() {
 }
 
 struct Module {
-  char name;
-  std::size_t bytes;
+  char name = 0;
+  std::size_t bytes = 0;
   int number = -1;
 };
 
@@ -104,7 +104,7 @@ class Registration {
   }
 };
 
-const Registration g_registration;
+const Registration kRegistration;
 
 }  // namespace
 

@@ -135,7 +135,7 @@ class Model {
 
  private:
   struct Pair {
-    typename S::Handle handle;
+    typename S::Handle handle{};
     Bytes bytes;
   };
 
@@ -332,7 +332,7 @@ void run_model() {
 
 /// An element that tells the rank that pushed it, and its number there.
 inline std::uint64_t element(std::size_t number) {
-  return (std::uint64_t(acp_rank()) + 1) << 32 | number;
+  return (static_cast<std::uint64_t>(acp_rank()) + 1) << 32 | number;
 }
 
 /// All words are there once, and each rank's in the order of its pushes.

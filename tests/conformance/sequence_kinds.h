@@ -7,6 +7,9 @@
 
 namespace sequence {
 
+// These constants are called as functions, and have names of functions.
+// NOLINTBEGIN(readability-identifier-naming)
+
 struct Vector {
   using Handle = acp_vector_t;
   using It = acp_vector_it_t;
@@ -70,5 +73,7 @@ struct Deque {
   static constexpr auto take_front = acpx_take_front_deque;
   static constexpr auto take_back = acpx_take_back_deque;
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace sequence

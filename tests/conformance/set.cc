@@ -100,7 +100,7 @@ class Model {
 
  private:
   struct Pair {
-    acp_set_t handle;
+    acp_set_t handle = {};
     Shadow shadow;
   };
 

@@ -69,6 +69,11 @@ void expect_one_line(const char* what, const std::string& value, Call call) {
   }
 }
 
+/// Passes a global address where a pointer belongs, as a mistaken program does.
+void* as_pointer(acp_ga_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 void settle(acp_handle_t handle) {
   if (handle != ACP_HANDLE_NULL) {
     acpx_complete_timeout(handle, spmd::kPatience);
@@ -90,9 +95,47 @@ SPMD_CASE(lines_of_registration, "bad registrations: one line each") {
   expect_one_line("no key", "", [] { acp_unregister_memory(ACP_ATKEY_NULL); });
   expect_one_line("no rank", "4711", [] { acp_query_starter_ga(4711); });
   const acp_atkey_t key = acp_register_memory(bytes.data(), 64, 0);
-  expect_one_line("outside", "; the region has 64 bytes from 0x",
-                  [&] { acp_query_ga(key, bytes.data() + bytes.size()); });
+  const auto first = reinterpret_cast<acp_ga_t>(bytes.data());
+  expect_one_line(
+      "outside",
+      "; the region has 64 bytes from " + hex(first) + " to " + hex(first + 63),
+      [&] { acp_query_ga(key, bytes.data() + bytes.size()); });
   EXPECT_EQ(acp_unregister_memory(key), 0);
+}
+
+SPMD_CASE(lines_of_mixed_up_values,
+          "pointers, keys and addresses in the place of each other: a hint") {
+  static std::array<std::byte, 64> bytes;
+  const Block own(Memory::kLibrary, 64);
+  const auto pointer = reinterpret_cast<acp_ga_t>(bytes.data());
+  const std::string of_address =
+      "and a pointer's global address is acp_query_ga's";
+  const std::string of_key =
+      "; an atkey comes from acp_register_memory on this rank";
+  expect_one_line("copy from a pointer", of_address, [&] {
+    settle(acp_copy(own.mine(), pointer, 8, ACP_HANDLE_NULL));
+  });
+  expect_one_line("copy to a pointer", of_address, [&] {
+    settle(acp_copy(pointer, own.mine(), 8, ACP_HANDLE_NULL));
+  });
+  expect_one_line("atomic on a pointer", of_address, [&] {
+    settle(acp_add8(own.mine(), pointer, 1, ACP_HANDLE_NULL));
+  });
+  expect_one_line("signal to a pointer", of_address, [&] {
+    settle(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0, pointer, 1,
+                           ACP_HANDLE_NULL));
+  });
+  expect_one_line("wait at a pointer", of_address,
+                  [&] { acpx_wait_word(pointer, 0, 0, nullptr); });
+  expect_one_line("register an address",
+                  "; it is a global address, and a region",
+                  [&] { acp_register_memory(as_pointer(own.mine()), 64, 0); });
+  expect_one_line("query by a pointer", of_key,
+                  [&] { acp_query_ga(pointer, bytes.data()); });
+  expect_one_line("query by an address", of_key,
+                  [&] { acp_query_ga(own.mine(8), bytes.data()); });
+  expect_one_line("unregister a pointer", of_key,
+                  [&] { acp_unregister_memory(pointer); });
 }
 
 SPMD_CASE(lines_of_copies, "bad copies: one line each, wherever it is found") {

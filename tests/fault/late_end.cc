@@ -40,7 +40,7 @@ struct Last {
   }
 };
 
-const Last g_last;
+Last g_last;
 
 }  // namespace
 

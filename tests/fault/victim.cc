@@ -7,6 +7,8 @@
 // At moment before_others it dies in acp_init, and the others call it after
 // that. With HOW = stay no rank dies, and every rank appends its pid to FILE.
 // With HOW = wait the victim keeps its locks and waits until the job is ended.
+// At moment in_finalize the victim waits in acp_finalize alone, and at in_fini
+// each other rank waits there.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -298,6 +300,25 @@ void die_inside(const Plan& plan) {
   }
 }
 
+/// The end function of a module, which acp_finalize calls. The victim dies in
+/// it when each other rank has left its own call, and waits in acp_finalize.
+int die_in_fini(void* arg) {
+  const acp_ga_t mine = acp_query_starter_ga(acp_rank());
+  if (acp_rank() != kVictim) {
+    acp_complete(acp_add8(mine + 16, acp_query_starter_ga(kVictim) + 8, 1,
+                          ACP_HANDLE_NULL));
+    return 0;
+  }
+  const auto others = static_cast<std::uint64_t>(acp_procs()) - 1;
+  for (std::uint64_t count = 0; count < others;) {
+    if (acpx_wait_word(mine + 8, count, 20'000, &count) != 0) {
+      std::fprintf(stderr, "victim: the others do not come\n");
+      _exit(77);
+    }
+  }
+  die(*static_cast<const Plan*>(arg));
+}
+
 /// Calls acp_sync again and again while the job is being ended. All ranks but 0
 /// do so, and no barrier may succeed without rank 0.
 void sync_after_the_end() {
@@ -383,7 +404,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: victim MOMENT HOW FILE [marker]\n");
     return 2;
   }
-  const Plan plan{argv[1], argv[2], argv[3]};
+  Plan plan{argv[1], argv[2], argv[3]};
   if (plan.moment == "before_init" && is_elected(plan.file)) {
     die(plan);
   }
@@ -403,8 +424,15 @@ int main(int argc, char** argv) {
                                nullptr, nullptr, nullptr};
     acpx_add_module(&module);
   }
+  if (plan.moment == "in_fini") {
+    const acpx_module_t module{"dying", 0, nullptr, die_in_fini, &plan};
+    acpx_add_module(&module);
+  }
   if (acp_init(&argc, &argv) != 0) {
     return 1;
+  }
+  if (plan.moment == "in_fini") {
+    return acp_finalize() == 0 ? 0 : 1;
   }
   if (plan.moment == "out_of_step") {
     return acp_rank() == kVictim ? acp_finalize() : sync_once_more();

@@ -164,6 +164,8 @@ contains
     call check(number == 8, 'acpx_pointer')
     call check(c_associated(acpx_pointer(word(rank, 70)), &
         acp_query_address(word(rank, 70))), 'acpx_pointer of own memory')
+    call check(acpx_announce_memory(word(rank, 70), 8_c_size_t, next) == 0, &
+        'acpx_announce_memory')
     agree = acpx_atomics_agree(next)
     call check(agree == 0 .or. agree == 1, 'acpx_atomics_agree')
     call check(acpx_atomics_agree(procs) == -1, 'acpx_atomics_agree of no rank')

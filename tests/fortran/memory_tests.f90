@@ -60,6 +60,9 @@ contains
     call check(acp_unregister_memory(key) == 0, 'acp_unregister_memory')
     call check(acp_query_ga(key, c_loc(numbers)) == ACP_GA_NULL, 'a dead key')
     call check(acp_errno() == ACPX_BAD_KEY, 'its code')
+    key = acp_register_memory(c_loc(numbers), 800_c_size_t, 0_c_int)
+    call check(acpx_try_unregister_memory(key) == 1, &
+        'acpx_try_unregister_memory of memory that nobody has used')
     ! 100 words, and not one byte more.
     key = acpx_try_register_memory(c_loc(numbers), 800_c_size_t, -1_c_int)
     call check(key == ACP_ATKEY_NULL .and. acp_errno() == ACPX_BAD_COLOR, &

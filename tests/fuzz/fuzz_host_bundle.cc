@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
 
 namespace {
 
-using namespace acp::runtime;  // NOLINT: a program of one purpose
+using namespace acp::runtime;
 
 /// The segment of one process of 64. A table writes the entries of the others.
 const acp::protocol::HostSegment& segment() {

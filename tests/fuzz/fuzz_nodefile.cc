@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  using namespace acp::launcher;  // NOLINT: the one function of the file
+  using namespace acp::launcher;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto parsed = parse_nodefile(text);
   if (const auto* error = std::get_if<NodefileError>(&parsed)) {

@@ -9,7 +9,7 @@
 
 namespace {
 
-using namespace acp::protocol;  // NOLINT: the subject of the file
+using namespace acp::protocol;
 
 void check_request(const RequestView& request,
                    std::span<const std::byte> bytes) {

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
 
 namespace {
 
-using namespace acp::runtime;  // NOLINT: a program of one purpose
+using namespace acp::runtime;
 
 bool has_line_end(const PmiMessage& message) {
   for (const PmiMessage::Field& field : message.fields) {
@@ -34,8 +34,8 @@ void check(PmiDialect dialect, std::string_view text) {
   const std::string bytes = encode_pmi(dialect, *message);
   const std::string_view written =
       dialect == PmiDialect::kPmi1
-          ? std::string_view(bytes).substr(0, bytes.size() - 1)
-          : std::string_view(bytes).substr(kPmi2LengthDigits);
+          ? std::string_view{bytes}.substr(0, bytes.size() - 1)
+          : std::string_view{bytes}.substr(kPmi2LengthDigits);
   if (written.size() > kPmiMaxText) return;
   if (decode_pmi(dialect, written) != message) std::abort();
 }

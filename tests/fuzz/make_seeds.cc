@@ -2,7 +2,7 @@
 // encoders. The test fuzz.seeds runs it before the fuzz tests.
 //
 //   fuzz_make_seeds <folder>     fills <folder>/<target>/
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cstring>
@@ -222,17 +222,20 @@ void add_udp_schedules(SeedFolder& folder) {
   }
 }
 
-/// A question for a memory window, and an answer.
+/// A question for a memory window, an answer, and an announcement.
 void add_memory_control(SeedFolder& folder) {
   using acp::transport::ControlKind;
   folder.add(acp::transport::encode_control(
       {.kind = ControlKind::kWant, .key = 5, .offset = 64}));
-  folder.add(acp::transport::encode_control(
-      {.kind = ControlKind::kRegion,
-       .key = 5,
-       .offset = 64,
-       .size = 4096,
-       .rkey = std::vector<std::byte>(40, std::byte{0x5a})}));
+  for (const ControlKind kind :
+       {ControlKind::kRegion, ControlKind::kAnnounce}) {
+    folder.add(acp::transport::encode_control(
+        {.kind = kind,
+         .key = 5,
+         .offset = 64,
+         .size = 4096,
+         .rkey = std::vector<std::byte>(40, std::byte{0x5a})}));
+  }
 }
 
 #ifdef ACP_HAS_VERBS

@@ -4,7 +4,7 @@
 //   fuzz_NAME <mutations> <number of the series> <folder of seeds>...
 //
 // When the target fails, the input goes to stderr as hex.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -88,12 +88,14 @@ class Mutator {
   void change(Input& input, const Input& other) {
     const std::size_t at = below(input.size());
     switch (input.empty() ? 4 : below(7)) {
-      case 0: input[at] ^= std::uint8_t(1U << below(8)); break;
-      case 1: input[at] = std::uint8_t(random_()); break;
+      case 0: input[at] ^= static_cast<std::uint8_t>(1U << below(8)); break;
+      case 1: input[at] = static_cast<std::uint8_t>(random_()); break;
       case 2: write_number(input, at); break;
       case 3: input.resize(at); break;
-      case 4: input.push_back(std::uint8_t(random_())); break;
-      case 5: input.erase(input.begin() + std::ptrdiff_t(at)); break;
+      case 4: input.push_back(static_cast<std::uint8_t>(random_())); break;
+      case 5:
+        input.erase(input.begin() + static_cast<std::ptrdiff_t>(at));
+        break;
       default: splice(input, at, other); break;
     }
   }
@@ -108,9 +110,11 @@ class Mutator {
   }
 
   void splice(Input& input, std::size_t at, const Input& other) {
-    const Input tail(other.begin() + std::ptrdiff_t(below(other.size())),
-                     other.end());
-    input.insert(input.begin() + std::ptrdiff_t(at), tail.begin(), tail.end());
+    const Input tail(
+        other.begin() + static_cast<std::ptrdiff_t>(below(other.size())),
+        other.end());
+    input.insert(input.begin() + static_cast<std::ptrdiff_t>(at), tail.begin(),
+                 tail.end());
   }
 
   std::mt19937_64 random_;

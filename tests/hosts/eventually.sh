@@ -1,5 +1,7 @@
 # shellcheck shell=sh
-# One function for the scripts that run in the network of with-hosts.
+# Functions for the scripts that run in the network of with-hosts.
+
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 # Tries a command again and again. Whether it succeeds within 30 s.
 eventually() { # command...

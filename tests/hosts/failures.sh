@@ -7,11 +7,10 @@ set -eu
 # shellcheck source=tests/hosts/eventually.sh
 . "$HOST_TOOLS/eventually.sh"
 case=$1 acprun=$2 steady=$3
-seconds=60 stays_out='' limit=15
+seconds=60 stays_out='' limit_ms=15000
 case $case in
 returns) seconds=8 ;;
 ports) seconds=2 ;;
-vanishes.start) limit=20 ;; # the start itself comes first
 vanishes.finalize) seconds=1 stays_out=4 ;;
 esac
 output=$TMPDIR/output
@@ -82,8 +81,15 @@ vanishes.finalize) eventually grep -q "stays out of acp_finalize" "$output" ;;
 *) eventually grep -q "first round" "$output" ;;
 esac || fail "the job did not begin"
 
-begin=$(date +%s)
+begin=$(now_ms)
 case $case in
+vanishes.start)
+  # The messages of acprun do not pass the bridge, so the start goes on. The
+  # ranks of the other hosts need h3 after acp_init only.
+  ip link set v3 down
+  eventually grep -q "acp_init is over" "$output" || fail "no start without h3"
+  begin=$(now_ms)
+  ;;
 vanishes*) ip link set v3 down ;;
 returns)
   ip link set v3 down
@@ -95,14 +101,14 @@ wall.one_way) drop 2 3 ;;
 esac
 status=0
 wait $job || status=$?
-took=$(($(date +%s) - begin))
+took=$(($(now_ms) - begin))
 
 if test "$case" = returns || test "$case" = ports; then
   test $status = 0 || fail "status $status"
   grep -q "rounds were exact" "$output" || fail "the job said nothing"
 else
   test $status != 0 || fail "the job ended well"
-  test $took -le $limit || fail "the job ended after $took s"
+  test $took -le $limit_ms || fail "the job ended after $took ms"
 fi
 case $case in
 vanishes*)
@@ -118,3 +124,4 @@ for host in $(seq "$HOSTS"); do
   test -z "$(ip netns pids "h$host")" || fail "processes are left on h$host"
 done
 cat "$output"
+echo "the job ended after $took ms"

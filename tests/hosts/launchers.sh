@@ -14,12 +14,13 @@ output=$TMPDIR/output
 # ACP_BOOTSTRAP refuses every other interface.
 case $mpi in
 openmpi)
-  launcher=mpirun.openmpi interface=pmix
+  # mpirun takes 3.5 s by itself, whatever the program (docs/clusters.md).
+  launcher=mpirun.openmpi interface=pmix launcher_limit_ms=5000
   options="--mca plm_rsh_agent $HOST_TOOLS/in-host --mca oob_tcp_if_include eth0
-    -x ACP_LOG -x ACP_TEST_SCALE -x ACP_BOOTSTRAP --host 10.88.0.1:8,10.88.0.2:8"
+    -x ACP_LOG -x ACP_TEST_SCALE -x ACP_BOOTSTRAP -x ACP_INIT_TIMEOUT --host 10.88.0.1:8,10.88.0.2:8"
   ;;
 mpich)
-  launcher=mpiexec.hydra interface=pmi1
+  launcher=mpiexec.hydra interface=pmi1 launcher_limit_ms=2000
   options="-launcher rsh -launcher-exec $HOST_TOOLS/in-host -iface eth0
     -hosts 10.88.0.1,10.88.0.2"
   ;;
@@ -28,7 +29,7 @@ command -v "$launcher" >/dev/null ||
   { echo "skipped: $launcher is not installed" && exit 77; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 ACP_TEST_SCALE=$(awk "BEGIN { print ${ACP_TEST_SCALE:-0.1} / 10 }")
-export ACP_TEST_SCALE ACP_LOG=info ACP_BOOTSTRAP="$interface"
+export ACP_TEST_SCALE ACP_LOG=info ACP_BOOTSTRAP="$interface" ACP_INIT_TIMEOUT=60
 
 fail() { # text
   echo "FAILED: $1"
@@ -45,7 +46,7 @@ start() { # ranks, program, argument...
   esac
   status=0
   # shellcheck disable=SC2086,SC2016 # the options are words; for the inner shell
-  timeout 60 ip netns exec h1 unshare --uts sh -c 'hostname h1 && exec "$@"' job \
+  timeout -k 5 60 ip netns exec h1 unshare --uts sh -c 'hostname h1 && exec "$@"' job \
     $launcher $options $share -n "$ranks" "$@" >"$output" 2>&1 || status=$?
 }
 
@@ -87,15 +88,56 @@ echo "-- the status of the ranks is the launcher's"
 start 4 sh -c '"$0" && exit 3' "$hello"
 test $status = 3 || fail "ranks that end with 3: status $status"
 
+# PMIx 4.2 keeps a lock when a rank dies while it connects to the daemon of its host.
+# Daemon and mpirun then wait without end (docs/clusters.md). Ends both if that is so.
+end_locked_daemons() {
+  grep -q "UNREACHABLE in file .*ptl_base_connection_hdlr.c" "$output" || return
+  for process in $(ip netns pids h1) $(ip netns pids h2); do
+    ! grep -qx 'orted\|mpirun.openmpi' "/proc/$process/comm" ||
+      kill -KILL "$process" || true
+  done
+}
+
+# A rank dies. All others end soon, and then the launcher itself.
+ends_in_time() { # ranks, moment, how
+  what="$2 $3 with $1 ranks"
+  rm -f "$TMPDIR/death" "$TMPDIR/status"
+  (start "$1" "$victim" "$2" "$3" "$TMPDIR/death" && echo "$status" >"$TMPDIR/status") &
+  # The victim writes the file when it dies.
+  eventually test -s "$TMPDIR/death" || fail "$what: no rank has died"
+  died=$(stat -c %.3Y "$TMPDIR/death" | tr -d .,)
+  eventually no_rank_is_left || fail "$what: ranks are left"
+  ranks_took=$(($(now_ms) - died))
+  test $ranks_took -le $((2000 + init_ms)) || fail "$what: the ranks took too long"
+  if ! eventually test -s "$TMPDIR/status" && test "$init_ms" != 0 && end_locked_daemons; then
+    echo "$what: the ranks ended after $ranks_took ms, and PMIx has kept its lock"
+    wait
+    return
+  fi
+  wait
+  took=$(($(now_ms) - died))
+  echo "$what: the ranks ended after $ranks_took ms, $launcher after $took ms"
+  test "$(cat "$TMPDIR/status")" != 0 || fail "$what: the job ended well"
+  test $took -le $((launcher_limit_ms + init_ms)) ||
+    fail "$what: $launcher took too long"
+}
+
 echo "-- the death of a rank on the other host ends the job"
 for death in before_others:exit in_sync:kill in_copy:exit in_wait:segv in_reset:kill \
   in_finalize:kill in_sync:abort; do
-  start 2 "$victim" "${death%:*}" "${death#*:}" "$TMPDIR/death"
-  test $status != 0 || fail "$death: the job ended well"
-  eventually no_rank_is_left || fail "$death: ranks are left"
-  # The victim writes the file when it dies.
-  took=$(($(date +%s) - $(stat -c %Y "$TMPDIR/death")))
-  test $took -le 10 || fail "$death: the job ended $took s after it"
+  # A launcher need not tell a rank in acp_init that its peer never comes there. Then
+  # this limit ends the rank.
+  case $death in
+  before_*) ACP_INIT_TIMEOUT=5 init_ms=5000 ;;
+  *) ACP_INIT_TIMEOUT=60 init_ms=0 ;;
+  esac
+  ends_in_time 2 "${death%:*}" "${death#*:}"
+done
+
+echo "-- the death of a rank in acp_finalize, where all others wait, ends the job"
+for how in kill exit exit0; do
+  ends_in_time 2 in_fini $how
+  ends_in_time 4 in_fini $how
 done
 
 echo "-- ranks of two hosts in unlike calls end, and name one"
@@ -115,19 +157,27 @@ unlike 4 unlike finalize:reset 0 "$reset"
 unlike 2 unlike reset:sync "0 125" "$reset\|rank 1 is in acp_reset"
 unlike 4 reset_beside sync_on "0 125" "$reset"
 
+# A host is cut off from a job of two ranks, which send nothing: only the lifeline
+# between the hosts can tell.
+cut_off() { # moment, how, lines that the ranks write
+  : >"$TMPDIR/ranks"
+  start 2 "$victim" "$1" "$2" "$TMPDIR/ranks" &
+  lines=$3
+  eventually have_come || fail "$1: the job did not begin"
+  begin=$(now_ms)
+  ip link set v2 down
+  eventually no_rank_is_left || fail "$1: ranks of hosts that are cut off go on"
+  took=$(($(now_ms) - begin))
+  echo "$1: $took ms"
+  test $took -le 15000 || fail "$1: the ranks ended after $took ms"
+  # Hydra and Open MPI may wait for their process on the other host.
+  ip link set v2 up
+  wait
+  grep -q "rank 0 on h1: error: the host of rank 1 at 10.88.0.2 has lost a rank, or is gone: the job ends" \
+    "$output" || fail "$1: the host is not named"
+}
+have_come() { test "$(wc -l <"$TMPDIR/ranks")" = "$lines"; }
+
 echo "-- a host that is cut off ends the ranks of both, and is named"
-: >"$TMPDIR/ranks"
-both_are_there() { test "$(wc -l <"$TMPDIR/ranks")" = 2; }
-# The ranks send nothing: only the lifeline between the hosts can tell.
-start 2 "$victim" in_wait stay "$TMPDIR/ranks" &
-eventually both_are_there || fail "the job did not begin"
-begin=$(date +%s)
-ip link set v2 down
-eventually no_rank_is_left || fail "ranks of hosts that are cut off go on"
-took=$(($(date +%s) - begin))
-test $took -le 17 || fail "the ranks ended after $took s" # 15, or a busy machine
-# Hydra and Open MPI may wait for their process on the other host.
-ip link set v2 up
-wait
-grep -q "rank 0 on h1: error: the host of rank 1 at 10.88.0.2 has lost a rank, or is gone: the job ends" \
-  "$output" || fail "the host is not named"
+cut_off in_wait stay 2
+cut_off in_fini wait 1

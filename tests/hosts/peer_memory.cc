@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "acp.h"
 
@@ -18,7 +19,7 @@ constexpr std::size_t kMostBytes = 768;
 
 int main(int argc, char** argv) {
   if (acp_init(&argc, &argv) != 0) return 1;
-  const int first_remote = argc > 1 ? std::atoi(argv[1]) : 1;
+  const int first_remote = argc > 1 ? std::stoi(argv[1]) : 1;
   const acp_ga_t own = acp_query_starter_ga(acp_rank());
   // The first barrier makes the peers that barriers have.
   acp_sync();

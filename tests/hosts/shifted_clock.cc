@@ -22,28 +22,28 @@ time_t shift() {
 
 #pragma GCC visibility push(default)
 
-extern "C" int clock_gettime(clockid_t clock, timespec* now) noexcept {
+extern "C" int clock_gettime(clockid_t clock_id, timespec* tp) noexcept {
   static const auto real = reinterpret_cast<decltype(&clock_gettime)>(
       ::dlsym(RTLD_NEXT, "clock_gettime"));
-  const int result = real(clock, now);
-  if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) {
-    now->tv_sec += shift();
+  const int result = real(clock_id, tp);
+  if (clock_id == CLOCK_REALTIME || clock_id == CLOCK_REALTIME_COARSE) {
+    tp->tv_sec += shift();
   }
   return result;
 }
 
-extern "C" int gettimeofday(timeval* now, void* /*zone*/) noexcept {
+extern "C" int gettimeofday(timeval* tv, void* /*zone*/) noexcept {
   timespec time{};
   const int result = clock_gettime(CLOCK_REALTIME, &time);
-  now->tv_sec = time.tv_sec;
-  now->tv_usec = time.tv_nsec / 1000;
+  tv->tv_sec = time.tv_sec;
+  tv->tv_usec = time.tv_nsec / 1000;
   return result;
 }
 
-extern "C" time_t time(time_t* now) noexcept {
+extern "C" time_t time(time_t* timer) noexcept {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
-  if (now != nullptr) *now = time.tv_sec;
+  if (timer != nullptr) *timer = time.tv_sec;
   return time.tv_sec;
 }
 

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "acp.h"
@@ -135,13 +136,17 @@ class Watch {
 
 }  // namespace
 
-/// Rank 0 prints a line after the first round, and one at the end.
+/// Rank 0 prints a line after acp_init and after the first round, and one at
+/// the end.
 int main(int argc, char** argv) {
   if (acp_init(&argc, &argv) != 0 || argc < 2) {
     return 1;
   }
-  Watch watch(std::atoi(argv[1]));
+  Watch watch(std::stoi(argv[1]));
   Rank rank;
+  if (rank.me == 0) {
+    std::printf("acp_init is over\n");
+  }
   if (acp_sync() != 0) {
     return 1;
   }
@@ -167,7 +172,7 @@ int main(int argc, char** argv) {
     std::printf("%llu rounds were exact\n",
                 static_cast<unsigned long long>(rank.round));
   }
-  if (argc > 2 && rank.me == std::atoi(argv[2])) {
+  if (argc > 2 && rank.me == std::stoi(argv[2])) {
     std::printf("rank %d stays out of acp_finalize\n", rank.me);
     for (;;)
       ::pause();

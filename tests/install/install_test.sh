@@ -144,6 +144,15 @@ has_net shm "-ndev and --acp-envnet" "$acprun" -np 1 --acp-envnet=shm "$work/udp
 has_net shm "-ndev and ACP_NET" env ACP_NET=shm "$work/udp"
 has_net udp "-ndev without acprun" "$work/udp"
 
+# The library looks in the program for each network that acpcc takes.
+symbols=$(nm -D "$(find "$prefix" -name libacp.so)")
+for net in $(sed -n "s/^nets='auto \(.*\)'/\1/p" "$prefix/bin/acpcc"); do
+  if ! printf '%s\n' "$symbols" | grep -q " w acpx_ndev_$net\$"; then
+    echo "acpcc -ndev $net: the library does not look for it" >&2
+    exit 1
+  fi
+done
+
 # A static program runs; where there is none, one sentence says what to do.
 if "$prefix/bin/acpcc" -static "$consumer/consumer.c" -o "$work/static" \
   2>"$work/static.log"; then

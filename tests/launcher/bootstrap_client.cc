@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <string>
 
 namespace probe {
 
@@ -32,7 +33,7 @@ void BootstrapClient::connect() {
   if (socket_) return;
   const char* number = std::getenv(acp::protocol::kBootstrapFdVariable);
   if (number == nullptr) die("no ACP_BOOTSTRAP_FD");
-  socket_.reset(std::atoi(number));
+  socket_.reset(std::stoi(number));
 }
 
 void BootstrapClient::send_bytes(const void* bytes, std::size_t size) {
@@ -64,7 +65,7 @@ std::span<const std::byte> BootstrapClient::fetch_card(std::uint32_t wanted) {
 
 /// Takes one message, with the descriptor that may come beside it.
 BootstrapMessage BootstrapClient::receive() {
-  std::array<std::byte, 4096> buffer;
+  std::array<std::byte, 4096> buffer{};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   iovec part{buffer.data(), buffer.size()};
   msghdr header{};

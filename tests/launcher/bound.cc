@@ -26,7 +26,8 @@ int processors_of_library() {
   DIR* tasks = opendir("/proc/self/task");
   int processors = -1;
   while (const dirent* entry = readdir(tasks)) {
-    const pid_t thread = std::atoi(entry->d_name);
+    const auto thread =
+        static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
     if (thread > 0 && thread != getpid()) {
       processors = std::max(processors, processors_of(thread));
     }

@@ -48,7 +48,8 @@ TEST_CASE("card cache: the oldest cards go when it is full", "[launcher]") {
   const auto fetch = [&](std::size_t rank, std::string bytes) {
     const auto wanted = static_cast<std::uint32_t>(rank);
     CHECK(cache.ask(0, wanted) == Answer::kAsk);
-    CHECK(cache.take(wanted, std::move(bytes)).size() == 1);
+    const auto waiting = cache.take(wanted, std::move(bytes));
+    CHECK(waiting.size() == 1);
     CHECK(cache.bytes() <= CardCache::kMostBytes);
   };
   for (std::size_t rank = 0; rank < room; ++rank) {

@@ -135,6 +135,24 @@ TEST_CASE("launcher endings: two phases at once end the job", "[launcher]") {
   CHECK(contains(outcome.err, "acp_reset"));
 }
 
+TEST_CASE("launcher endings: ranks in unlike calls are named with their calls",
+          "[launcher]") {
+  // The first two ranks that arrive end the job, and six are on their way.
+  const Outcome outcome = run_failure(
+      probe(8, {"hello", "init", "only:0:collective", "finalize", "pause"}));
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "waiting in acp_finalize"));
+  CHECK_FALSE(contains(outcome.err, "computing"));
+}
+
+TEST_CASE("launcher endings: a rank in neither of two unlike calls",
+          "[launcher]") {
+  const Outcome outcome = run_failure(probe(
+      3, {"hello", "init", "only:0:collective", "only:1:finalize", "pause"}));
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "rank 2 was computing"));
+}
+
 TEST_CASE("launcher endings: the summary says who waits for what",
           "[launcher]") {
   // Rank 0 fails when the other ranks wait: WaitKind 2 is acp_sync, 3

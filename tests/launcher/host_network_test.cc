@@ -1,6 +1,8 @@
 // Tests for which hosts of a job acprun reports a missing address.
 #include "launcher/host_network.h"
 
+#include <sys/resource.h>
+
 #include <catch2/catch.hpp>
 
 #include "launcher/route.h"
@@ -52,12 +54,28 @@ TEST_CASE("host network: a report arrives as it was sent",
 TEST_CASE("host network: a name without an address has a reason",
           "[launcher][hosts]") {
   CHECK(route_to({"own"}, "own").why_unknown.empty());
-  CHECK(route_to({"10.1.2.3"}, "own").address == "10.1.2.3");
   const Route route = route_to({"no host", "127.0.0.1"}, "own");
   CHECK(route.address.empty());
   CHECK(route.why_unknown.starts_with("no host: "));
   CHECK(route_to({"127.0.0.1"}, "").why_unknown ==
         "127.0.0.1: its address is loopback");
+}
+
+/// Memory that ended children of this process have touched.
+long pages_of_children() {
+  rusage usage{};
+  REQUIRE(::getrusage(RUSAGE_CHILDREN, &usage) == 0);
+  return usage.ru_minflt;
+}
+
+TEST_CASE("host network: an address that is a number needs no resolver",
+          "[launcher][hosts]") {
+  const long before = pages_of_children();
+  CHECK(route_to({"10.1.2.3"}, "own").address == "10.1.2.3");
+  CHECK(route_to({"own", "fe80::1%lo"}, "own").address == "fe80::1%lo");
+  CHECK(pages_of_children() == before);
+  CHECK(route_to({"no host", "10.1.2.3"}, "own").address == "10.1.2.3");
+  CHECK(pages_of_children() > before);
 }
 
 }  // namespace acp::launcher

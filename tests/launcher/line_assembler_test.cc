@@ -26,7 +26,7 @@ TEST_CASE("line assembler: the pieces make no difference", "[launcher]") {
     LineAssembler lines(LineMode::kLines, "[7] ");
     std::string out;
     for (std::size_t at = 0; at < text.size(); at += step) {
-      lines.feed(std::string_view(text).substr(at, step), out);
+      lines.feed(std::string_view{text}.substr(at, step), out);
     }
     lines.finish(out);
     CHECK(out == "[7] a\n[7] \n[7] longer line\n[7] b\n[7] last\n");

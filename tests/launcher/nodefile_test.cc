@@ -34,7 +34,8 @@ TEST_CASE("node file: one host a line", "[launcher][nodefile]") {
 
 TEST_CASE("node file: counts, comments, blanks", "[launcher][nodefile]") {
   CHECK(parse_nodes("# all\n\n  pc01:3  # three\r\npc02 slots=4\n\tpc03\t\n") ==
-        std::vector<Node>{{"pc01", 3, 3}, {"pc02", 4, 4}, {"pc03", 1, 5}});
+        std::vector<Node>{
+            {"pc01", 3, 3, true}, {"pc02", 4, 4, true}, {"pc03", 1, 5}});
 }
 
 TEST_CASE("node file: addresses with colons", "[launcher][nodefile]") {

@@ -34,7 +34,7 @@ TEST_CASE("output sink: a full pipe blocks it, a reader frees it",
   // Not to block is ours alone.
   CHECK((::fcntl(writer.get(), F_GETFL) & O_NONBLOCK) == 0);
   std::string got;
-  std::array<char, 5000> buffer;
+  std::array<char, 5000> buffer{};
   while (sink.state() == SinkState::kBlocked) {
     const ssize_t n = ::read(reader.get(), buffer.data(), buffer.size());
     REQUIRE(n > 0);

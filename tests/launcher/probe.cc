@@ -68,7 +68,7 @@ void write_lines(Context& context, int count) {
 }
 
 void copy_input() {
-  std::array<char, 65536> buffer;
+  std::array<char, 65536> buffer{};
   ssize_t n = 0;
   while ((n = ::read(STDIN_FILENO, buffer.data(), buffer.size())) > 0) {
     for (ssize_t done = 0; done < n;) {
@@ -185,7 +185,7 @@ const std::map<std::string_view, Step> kSteps = {
      }},
     {"fetch",
      [](Context& c, const std::string& rank) {
-       fetch_card(c, static_cast<std::uint32_t>(std::atoi(rank.c_str())));
+       fetch_card(c, static_cast<std::uint32_t>(std::stoi(rank)));
      }},
     {"touch",
      [](Context&, const std::string& path) {
@@ -215,13 +215,13 @@ const std::map<std::string_view, Step> kSteps = {
      }},
     {"exit",
      [](Context&, const std::string& n) {
-       std::_Exit(std::atoi(n.c_str()));
+       std::_Exit(std::stoi(n));
      }},
     {"raise",
      [](Context&, const std::string& n) {
        // A sanitizer may have put its own handler there.
-       std::signal(std::atoi(n.c_str()), SIG_DFL);
-       ::raise(std::atoi(n.c_str()));
+       std::signal(std::stoi(n), SIG_DFL);
+       ::raise(std::stoi(n));
      }},
     {"pause",
      [](Context&, const std::string&) {
@@ -250,7 +250,7 @@ const std::map<std::string_view, Step> kSteps = {
      }},
     {"lines",
      [](Context& c, const std::string& n) {
-       write_lines(c, std::atoi(n.c_str()));
+       write_lines(c, std::stoi(n));
      }},
     {"cat",
      [](Context&, const std::string&) {
@@ -274,7 +274,7 @@ const std::map<std::string_view, Step> kSteps = {
      }},
     {"block",
      [](Context& c, const std::string& n) {
-       block_signal(c, std::atoi(n.c_str()));
+       block_signal(c, std::stoi(n));
      }},
     {"await",
      [](Context& c, const std::string&) {
@@ -282,17 +282,17 @@ const std::map<std::string_view, Step> kSteps = {
      }},
     {"wait",
      [](Context& c, const std::string& kind) {
-       wait_in_record(c, std::atoi(kind.c_str()));
+       wait_in_record(c, std::stoi(kind));
      }},
     {"receive",
      [](Context& c, const std::string& looks) {
-       receive_in_record(c, std::atoi(looks.c_str()));
+       receive_in_record(c, std::stoi(looks));
      }},
     {"renumber",
      [](Context& c, const std::string& rank) {
        c.client.segment()
            .record(c.client.slot())
-           .rank.store(static_cast<std::uint32_t>(std::atoi(rank.c_str())));
+           .rank.store(static_cast<std::uint32_t>(std::stoi(rank)));
      }},
 };
 
@@ -300,7 +300,7 @@ std::uint32_t known_rank(const Context& context) {
   if (context.client.rank() != UINT32_MAX) return context.client.rank();
   const char* given = std::getenv("PROBE_RANK");
   return given == nullptr ? UINT32_MAX
-                          : static_cast<std::uint32_t>(std::atoi(given));
+                          : static_cast<std::uint32_t>(std::stoi(given));
 }
 
 void run_step(Context& context, std::string_view word) {
@@ -308,9 +308,8 @@ void run_step(Context& context, std::string_view word) {
   if (word.starts_with(kOnly)) {
     word.remove_prefix(kOnly.size());
     const std::size_t colon = word.find(':');
-    if (known_rank(context) !=
-        static_cast<std::uint32_t>(
-            std::atoi(std::string(word.substr(0, colon)).c_str()))) {
+    if (known_rank(context) != static_cast<std::uint32_t>(std::stoi(
+                                   std::string(word.substr(0, colon))))) {
       return;
     }
     word.remove_prefix(colon + 1);

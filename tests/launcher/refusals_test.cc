@@ -60,10 +60,10 @@ TEST_CASE("launcher refusals: options", "[launcher]") {
        {"--acp-envnet=ib"}},
       {{"-np", "2", "--acp-envnet=tofu", "true"},
        125,
-       {"not built in", std::string(acp::networks_built_in())}},
+       {"not built in", acp::networks_built_in()}},
       {{"-np", "2", "--acp-envnet=smoke", "true"},
        125,
-       {"smoke", std::string(acp::networks_built_in())}},
+       {"smoke", acp::networks_built_in()}},
       {{"-np", "2", "--acp-startermemsize=x", "true"},
        125,
        {"--acp-startermemsize"}},
@@ -73,6 +73,8 @@ TEST_CASE("launcher refusals: options", "[launcher]") {
        125,
        {"--host=a,-oProxyCommand=x", "'-oProxyCommand=x' is no host"}},
       {{"-np", "4", "--host", "a:1,b:2", "true"}, 125, {"room for 3"}},
+      {{"-np", "3", "--host", "a:1,b:1", "true"}, 125, {"room for 2"}},
+      {{"-np", "5", "--host", "a:2", "true"}, 125, {"room for 2"}},
       {{"--acp-nodefile=/dev/null", "true"},
        125,
        {"node file /dev/null names no host"}},
@@ -153,7 +155,7 @@ TEST_CASE("launcher refusals: help and version are no errors", "[launcher]") {
   CHECK(help.status == 0);
   CHECK(contains(help.out, "--acp-nodefile"));
   CHECK(contains(help.out, "--output-dir"));
-  CHECK(contains(help.out, std::string(acp::networks_built_in())));
+  CHECK(contains(help.out, acp::networks_built_in()));
   CHECK_FALSE(contains(help.out, "tofu"));
   const Outcome version = run({"--version"});
   CHECK(version.status == 0);

@@ -202,6 +202,17 @@ TEST_CASE("roll-call: who waits at different places is told",
   CHECK(cause(answer) == Cause::kProtocol);
   CHECK(std::get<Verdict>(answer).text ==
         "called acp_reset while rank 2 waits in acp_finalize");
+  CHECK(std::get<Verdict>(answer).advice == protocol::kSameOrderAdvice);
+  CHECK(std::get<Verdict>(answer).is_unlike);
+  CHECK_FALSE(rollcall.have_all_met());
+  SECTION("the last rank is on its way to one of the two calls") {
+    CHECK(is<Verdict>(rollcall.on_message(1, arrive(Phase::kFinalize))));
+    CHECK(rollcall.have_all_met());
+  }
+  SECTION("the last rank ends") {
+    CHECK(rollcall.on_exit(1, 0).has_value());
+    CHECK(rollcall.have_all_met());
+  }
 }
 
 TEST_CASE("roll-call: abort keeps status and text", "[launcher][rollcall]") {

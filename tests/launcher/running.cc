@@ -119,8 +119,7 @@ pid_t Running::rank(int number) {
   while (!contains(outcome_.err, line)) {
     if (Clock::now() > deadline || !pump(milliseconds(100))) return -1;
   }
-  return std::atoi(outcome_.err.c_str() + outcome_.err.find(line) +
-                   line.size());
+  return std::stoi(outcome_.err.substr(outcome_.err.find(line) + line.size()));
 }
 
 void Running::send(int signal) const {
@@ -138,7 +137,7 @@ bool Running::pump(milliseconds limit) {
     return ::poll(fds.data(), fds.size(), static_cast<int>(limit.count()));
   });
   if (ready <= 0) return true;
-  std::array<char, 65536> buffer;
+  std::array<char, 65536> buffer{};
   const auto read_some = [&](acp::UniqueFd& fd, std::string& text) {
     const ssize_t n =
         ::read(fd.get(), buffer.data(), std::min(step_, buffer.size()));
@@ -200,7 +199,8 @@ Outcome Running::finish() {
 std::vector<pid_t> Running::everybody() const {
   std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    const auto pid = static_cast<pid_t>(
+        std::strtol(entry.path().filename().c_str(), nullptr, 10));
     if (pid > 0 && has_mark(pid, mark_)) found.push_back(pid);
   }
   return found;

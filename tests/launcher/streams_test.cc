@@ -34,8 +34,9 @@ void check_lines(const std::string& text, int ranks, int count) {
   for (std::string line; std::getline(lines, line);) {
     unsigned rank = 0;
     int number = 0;
-    if (std::sscanf(line.c_str(), "rank %u line %d", &rank, &number) != 2 ||
-        rank >= next.size()) {
+    std::string word;
+    std::istringstream words(line);
+    if (!(words >> word >> rank >> word >> number) || rank >= next.size()) {
       ++broken;
       continue;
     }

@@ -58,7 +58,8 @@ TEST_CASE("summary: five lines for what many groups of ranks did",
         "acprun: rank 9 was waiting in acp_finalize\n"
         "acprun: rank 8 was waiting in acp_wait_ch\n"
         "acprun: ended the job with status 124; give a longer --timeout if it "
-        "needs one\n");
+        "needs one; if all ranks wait, look for a call that one of them left "
+        "out\n");
 }
 
 TEST_CASE("summary: ranks in one call are one group, whatever their peers",
@@ -77,6 +78,36 @@ TEST_CASE("summary: ranks in one call are one group, whatever their peers",
   CHECK(text.find("rank 2 was waiting in acp_complete for rank 0\n") !=
         std::string::npos);
   CHECK(text.find("ranks 3-4 were waiting in acp_reset\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("summary: ranks that wait for the dead rank do not name it again",
+          "[launcher][summary]") {
+  // Rank 3 waits for the dead rank, and rank 1 for rank 3.
+  const std::vector<RankWait> waits = {{0, 0, "waiting in acp_sync", 2},
+                                       {1, 1, "waiting in acp_sync", 3},
+                                       {2, 2, "gone"},
+                                       {3, 3, "waiting in acp_sync", 2},
+                                       {4, 4, "waiting in acp_complete", 3}};
+  const Verdict verdict{Cause::kSignaled, 2, 4242, SIGKILL, {}, {}};
+  const std::string text = summarize(verdict, "h", waits);
+  INFO(text);
+  CHECK(text.find("ranks 0-1,3 were waiting in acp_sync\n") !=
+        std::string::npos);
+  CHECK(text.find("rank 4 was waiting in acp_complete for rank 3\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("summary: the dead rank is known by its present number",
+          "[launcher][summary]") {
+  const std::vector<RankWait> waits = {{0, 1, "gone"},
+                                       {1, 0, "waiting in acp_sync", 1},
+                                       {2, 2, "waiting in acp_complete", 0}};
+  const Verdict verdict{Cause::kSignaled, 0, 4242, SIGKILL, {}, {}};
+  const std::string text = summarize(verdict, "h", waits);
+  INFO(text);
+  CHECK(text.find("rank 0 was waiting in acp_sync\n") != std::string::npos);
+  CHECK(text.find("rank 2 was waiting in acp_complete for rank 0\n") !=
         std::string::npos);
 }
 

@@ -38,7 +38,8 @@ TEST_CASE("table pieces: all tables go out in order, in pieces that are full",
 TEST_CASE("table pieces: a table that is longer than a piece goes out whole",
           "[launcher]") {
   std::vector<std::size_t> sent;
-  TablePieces pieces([&](std::string piece) { sent.push_back(piece.size()); });
+  TablePieces pieces(
+      [&](const std::string& piece) { sent.push_back(piece.size()); });
   pieces.add("a");
   pieces.add(std::string(2 * TablePieces::kPieceBytes, 'b'));
   pieces.add("cc");

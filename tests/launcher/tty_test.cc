@@ -81,7 +81,7 @@ class OnTerminal {
 
  private:
   void read_some() {
-    std::array<char, 4096> buffer;
+    std::array<char, 4096> buffer{};
     pollfd ready{terminal_.get(), POLLIN, 0};
     while (::poll(&ready, 1, 10) == 1) {
       const ssize_t n = ::read(terminal_.get(), buffer.data(), buffer.size());

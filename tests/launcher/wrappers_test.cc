@@ -120,6 +120,9 @@ TEST_CASE("wrappers: -ndev tells the linker the program's network",
   CHECK(
       contains(output_of({wrapper("acpc++"), "--showme:link", "-ndev", "shm"}),
                "-Wl,--defsym=acpx_ndev_shm=1"));
+  CHECK(
+      contains(output_of({wrapper("acpcc"), "--showme:link", "-ndev", "verbs"}),
+               "-Wl,--defsym=acpx_ndev_ib=1"));
   CHECK_FALSE(contains(
       output_of({wrapper("acpcc"), "-show", "-ndev", "udp", "-c", "x.c"}),
       "defsym"));

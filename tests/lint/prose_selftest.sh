@@ -112,6 +112,10 @@ expect refused one.sh "#!/bin/sh
 # Opens the socket.
 set -eu
 $(printf '# Of its peers.')"
+expect refused script "#!/bin/bash
+$(printf '# Of its peers.')"
+expect accepted script "#!/bin/bash
+# Opens the socket of its peers."
 expect refused one.cmake "set(bytes 1)
 # An address.
 #

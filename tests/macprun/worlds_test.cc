@@ -94,7 +94,7 @@ TEST_CASE("macprun worlds: traffic of ACP and MPI at the same time",
   const auto pairs = pairs_of_mpi();
   if (is_skipped(pairs)) return;
   const char* const text = std::getenv("ACP_TEST_SCALE");
-  const double scale = text == nullptr ? 0.1 : std::atof(text);
+  const double scale = text == nullptr ? 0.1 : std::strtod(text, nullptr);
   const std::string rounds =
       std::to_string(static_cast<int>(10'000 * scale) + 100);
   for (const Pair& pair : pairs) {

@@ -32,7 +32,9 @@ TEST_CASE("chunk index: finds what a search finds", "[malloc]") {
     CHECK(index.find(regions * 64 + 1) == ChunkIndex::kNone);
     for (int i = 0; i < 3000; ++i) {
       const std::uint64_t region = random() % regions;
-      const std::uint64_t mask = random() & random() & random();
+      std::uint64_t mask = random();
+      mask &= random();
+      mask &= random();
       std::uint64_t word = 0;
       for (std::uint64_t bit = 0; bit < 64; ++bit)
         word |= std::uint64_t{taken[region * 64 + bit]} << bit;

@@ -27,7 +27,7 @@ void expect_named(const char* function, const std::function<void()>& call) {
        at = text.find(kMark, at)) {
     at += kMark.size();
     ++lines;
-    const std::string_view rest = std::string_view(text).substr(at);
+    const std::string_view rest = std::string_view{text}.substr(at);
     const std::string_view name = rest.substr(0, rest.find_first_of("(: "));
     if (name != function) {
       spmd::fail("not of " + std::string(function) + ": " + text);

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -161,11 +162,8 @@ class Stream {
 /// channels' rings.
 std::size_t shared_bytes() {
   std::size_t pages[3] = {};
-  std::FILE* file = std::fopen("/proc/self/statm", "r");
-  EXPECT(file != nullptr);
-  EXPECT_EQ(std::fscanf(file, "%zu %zu %zu", &pages[0], &pages[1], &pages[2]),
-            3);
-  std::fclose(file);
+  std::ifstream file("/proc/self/statm");
+  EXPECT(file >> pages[0] >> pages[1] >> pages[2]);
   return pages[2] * 4096;
 }
 
@@ -317,6 +315,63 @@ SPMD_CASE(channels_freed_by_a_program_that_computes,
                  static_cast<std::size_t>(-1), ACPX_CLOSED);
     tell(0, kTold + count);
     EXPECT_EQ(acp_free_ch(ch), 0);
+  }
+}
+
+// Each message takes a sixteenth of the ring, and each fourth brings credit.
+// The credit of the eighth waits for an answer, since all before were answered.
+// The sends that follow need it.
+SPMD_CASE(channels_credit_of_a_program_that_computes,
+          "channels: credit comes though its receiver stops answering") {
+  SPMD_NEEDS_RANKS(2);
+  const int me = acp_rank();
+  if (me >= 2) {
+    return;
+  }
+  // Values that no earlier case has put into the word.
+  constexpr std::uint64_t kTold = std::uint64_t{3} << 32;
+  constexpr std::size_t kHeader = 8;
+  std::uint64_t ring = 0;
+  EXPECT_EQ(acpx_setting("ACP_CH_BUFFER", &ring), 0);
+  Bytes message(std::bit_floor(ring) / 16 - kHeader);
+  const std::uint64_t rounds = spmd::scaled(200, 10);
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    const acp_ch_t there = acp_create_ch(me, 1 - me);
+    const acp_ch_t back = acp_create_ch(1 - me, me);
+    const auto send = [&] {
+      return acp_nbsend_ch(there, message.data(), message.size());
+    };
+    const auto receive = [&] {
+      EXPECT_EQ(
+          acp_wait_ch(acp_nbrecv_ch(back, message.data(), message.size())),
+          message.size());
+    };
+    for (int i = 1; i <= 8; ++i) {
+      if (me == 0) {
+        EXPECT_EQ(acp_wait_ch(send()), std::size_t{0});
+      }
+      if (me == 1 || i < 8) {
+        receive();
+      }
+      if (me == 1 && i < 8) {
+        EXPECT_EQ(acp_wait_ch(send()), std::size_t{0});
+      }
+    }
+    if (me == 0) {
+      std::vector<acp_request_t> requests(15);
+      std::ranges::generate(requests, send);
+      EXPECT_EQ(acp_waitall_ch(requests.data(),
+                               static_cast<int>(requests.size()), nullptr),
+                0);
+      tell(1, kTold + round);
+    } else {
+      compute_until(kTold + round);
+      for (int i = 0; i < 15; ++i) {
+        receive();
+      }
+    }
+    EXPECT_EQ(acp_free_ch(there), 0);
+    EXPECT_EQ(acp_free_ch(back), 0);
   }
 }
 

@@ -94,8 +94,7 @@ std::uint64_t all_ranks() {
   return static_cast<std::uint64_t>(acp_procs());
 }
 
-const auto nothing_to_see = [](std::size_t, std::size_t) {
-};
+void nothing_to_see(std::size_t, std::size_t) {}
 
 /// add8: each of 0 .. n - 1 comes out once as an old value, which their sum
 /// shows.

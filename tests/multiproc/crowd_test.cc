@@ -19,8 +19,9 @@ using namespace std::chrono_literals;
 int number_of_ranks() {
   const char* scale = std::getenv("ACP_TEST_SCALE");
   return std::clamp(
-      static_cast<int>(256 * (scale != nullptr ? std::atof(scale) : 0.1)), 32,
-      256);
+      static_cast<int>(256 *
+                       (scale != nullptr ? std::strtod(scale, nullptr) : 0.1)),
+      32, 256);
 }
 
 }  // namespace

@@ -69,6 +69,22 @@ void stream(std::uint64_t count) {
   acp_free_ch(channel);
 }
 
+/// Messages of 4 KiB go from rank 0 to rank 1 and back.
+void exchange(std::uint64_t count) {
+  const int me = acp_rank();
+  const acp_ch_t there = acp_create_ch(me, 1 - me);
+  const acp_ch_t back = acp_create_ch(1 - me, me);
+  static char message[4096];
+  for (std::uint64_t i = 0; i < count; ++i) {
+    for (const bool sends : {me == 0, me != 0}) {
+      acp_wait_ch(sends ? acp_nbsend_ch(there, message, sizeof message)
+                        : acp_nbrecv_ch(back, message, sizeof message));
+    }
+  }
+  acp_free_ch(there);
+  acp_free_ch(back);
+}
+
 /// Each rank answers the signal of the other.
 void answer(std::uint64_t count) {
   const acp_ga_t mine = acp_query_starter_ga(acp_rank());
@@ -134,6 +150,8 @@ int main(int argc, char** argv) {
     insert(count);
   } else if (pattern == "stream") {
     stream(count);
+  } else if (pattern == "exchange") {
+    exchange(count);
   } else if (pattern == "all") {
     all(count);
   } else if (pattern == "stop_sync" || pattern == "stop_word") {

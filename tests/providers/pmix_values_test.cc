@@ -1,5 +1,6 @@
-// Values that the launcher's PMIx server does not give as a rank has put them:
-// the client of PMIx over a libpmix of this test.
+// Values that the launcher's PMIx server does not give as a rank has put them,
+// and an abort without an answer: the client of PMIx over a libpmix of this
+// test.
 #include <pmix.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <latch>
 #include <string>
 #include <utility>
 
@@ -27,6 +29,8 @@ struct Answer {
 };
 
 Answer g_answer;
+/// PMIx_Abort of the fake server returns when this is down.
+std::latch g_abort_returns{1};
 
 constexpr pmix_rank_t kRanks = 4;
 
@@ -50,6 +54,11 @@ pmix_status_t PMIx_Init(pmix_proc_t* self, pmix_info_t[], std::size_t) {
 }
 
 pmix_status_t PMIx_Finalize(const pmix_info_t[], std::size_t) {
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_Abort(int, const char[], pmix_proc_t[], std::size_t) {
+  g_abort_returns.wait();
   return PMIX_SUCCESS;
 }
 
@@ -177,6 +186,17 @@ TEST_CASE(
   CHECK(WEXITSTATUS(status) == 124);
   CHECK(text.find("PMIx_Get of acp-host-2-0 of rank 2") != text.npos);
   CHECK(text.find("ACP_INIT_TIMEOUT") != text.npos);
+}
+
+/// The thread that ends a rank of a lost host makes the abort first.
+TEST_CASE("pmix: an abort does not wait for a server without an answer",
+          "[pmix]") {
+  auto client = connect_by_pmix({.deadline = TimePoint::max()});
+  REQUIRE(client.ok());
+  const TimePoint begin = SteadyClock().now();
+  (*client)->abort(1, "the job ends");
+  CHECK(SteadyClock().now() - begin >= std::chrono::seconds(1));
+  g_abort_returns.count_down();
 }
 
 }  // namespace acp::runtime

@@ -22,9 +22,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A rank that dies, or whose launcher dies, takes all others with it within
-/// this time; three steps of a second, and the rest is for busy machines.
+/// A rank whose launcher dies, or whose peer dies before acp_init, ends within
+/// this time.
 constexpr auto kEndsWithin = 10s;
+/// After the death of a rank: all ranks end within 2 s, and Open MPI's mpirun
+/// 3.5 s after the death, whatever the program (docs/clusters.md).
+constexpr auto kEndsAfterDeath = 5s;
 constexpr auto kPatience = 60s;
 
 struct Launcher {
@@ -102,7 +105,7 @@ struct Scratch {
 
 std::size_t count_of(std::string_view text, std::string_view part) {
   std::size_t count = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != text.npos;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos;
        at += part.size()) {
     ++count;
   }
@@ -159,15 +162,31 @@ bool are_gone(const std::vector<pid_t>& processes,
   return true;
 }
 
+/// PMIx 4.2 keeps a lock when a rank dies while it connects to mpirun. All
+/// ranks end then, but mpirun may not (docs/clusters.md).
+bool has_locked_mpirun(const job::Outcome& outcome) {
+  return !outcome.is_over &&
+         count_of(outcome.output, "PMIX ERROR: UNREACHABLE in file") != 0 &&
+         count_of(outcome.output, "ptl_base_connection_hdlr.c") != 0;
+}
+
+/// Whether a rank may die while it connects to mpirun.
+enum class Death : std::uint8_t { kLater, kConnecting };
+
 /// Runs to the end; nothing of the job is left then.
 job::Outcome run(const std::vector<std::string>& words,
                  const std::string& marker,
-                 const std::vector<std::string>& environment = {}) {
+                 const std::vector<std::string>& environment = {},
+                 Death death = Death::kLater) {
   const auto names = job::shared_memory_names();
   job::Job running(words, environment);
-  job::Outcome outcome = running.wait(kPatience);
+  job::Outcome outcome = running.wait(kPatience, [&] {
+    // No rank may live on. mpirun has the marker in its command line, too.
+    CHECK(job::processes_with(marker) == std::vector{running.pid()});
+  });
   INFO(outcome.output);
-  CHECK(outcome.is_over);
+  CHECK((outcome.is_over ||
+         (death == Death::kConnecting && has_locked_mpirun(outcome))));
   CHECK(job::all_gone(marker, kEndsWithin));
   CHECK(job::no_new_shared_memory(names, kEndsWithin));
   return outcome;
@@ -241,11 +260,12 @@ TEST_CASE("providers: a rank that dies ends the job", "[providers]") {
 
   // Hydra 4.0 may leave a rank that has not come to acp_init when its peer dies
   // there, so all peers come (before_others).
-  for (const Row& row : {Row{"in_sync", "kill"}, Row{"computing", "segv"},
-                         Row{"before_others", "exit"}, Row{"in_wait", "exit0"},
-                         Row{"in_reset", "kill"}, Row{"in_finalize", "exit0"},
-                         Row{"in_copy", "exit"}, Row{"in_sync", "abort"},
-                         Row{"before_init", "exit"}}) {
+  for (const Row& row :
+       {Row{"in_sync", "kill"}, Row{"computing", "segv"},
+        Row{"before_others", "exit"}, Row{"in_wait", "exit0"},
+        Row{"in_reset", "kill"}, Row{"in_finalize", "exit0"},
+        Row{"in_fini", "kill"}, Row{"in_fini", "exit0"}, Row{"in_copy", "exit"},
+        Row{"in_sync", "abort"}, Row{"before_init", "exit"}}) {
     const Scratch scratch;
     const std::string marker = job::unique_marker();
     // The limit ends ranks whose peer died before acp_init. On a busy machine a
@@ -253,7 +273,8 @@ TEST_CASE("providers: a rank that dies ends the job", "[providers]") {
     const bool is_early = std::string_view(row.moment).starts_with("before");
     const job::Outcome outcome =
         run(command(3, {VICTIM, row.moment, row.how, scratch.path, marker}),
-            marker, {is_early ? "ACP_INIT_TIMEOUT=5" : "ACP_INIT_TIMEOUT=60"});
+            marker, {is_early ? "ACP_INIT_TIMEOUT=5" : "ACP_INIT_TIMEOUT=60"},
+            is_early ? Death::kConnecting : Death::kLater);
     INFO(row.moment << " " << row.how << "\n" << outcome.output);
     std::istringstream death(text_of(scratch.path));
     long long rank = 0;
@@ -261,7 +282,8 @@ TEST_CASE("providers: a rank that dies ends the job", "[providers]") {
     long long nanoseconds = 0;
     REQUIRE(death >> rank >> process >> nanoseconds);
     const job::Clock::time_point died{std::chrono::nanoseconds(nanoseconds)};
-    CHECK(outcome.ended - died < kEndsWithin);
+    CHECK((outcome.ended - died < (is_early ? kEndsWithin : kEndsAfterDeath) ||
+           (is_early && has_locked_mpirun(outcome))));
     // Hydra ends the job, but its own status can be 0 as the rank's is.
     if (std::string_view(row.how) != "exit0") {
       CHECK(outcome.status != 0);

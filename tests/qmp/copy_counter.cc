@@ -40,48 +40,48 @@ extern "C" {
 
 // Copies byte by byte. Compiler options keep the loops from becoming calls of
 // these functions.
-[[gnu::visibility("default")]] void* memmove(void* to,
-                                             const void* from,
-                                             std::size_t size) {
-  count(size);
-  auto* target = static_cast<unsigned char*>(to);
-  const auto* source = static_cast<const unsigned char*>(from);
+[[gnu::visibility("default")]] void* memmove(void* dest,
+                                             const void* src,
+                                             std::size_t n) {
+  count(n);
+  auto* target = static_cast<unsigned char*>(dest);
+  const auto* source = static_cast<const unsigned char*>(src);
   if (target <= source) {
-    for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t i = 0; i < n; ++i) {
       target[i] = source[i];
     }
   } else {
-    for (std::size_t i = size; i-- > 0;) {
+    for (std::size_t i = n; i-- > 0;) {
       target[i] = source[i];
     }
   }
-  return to;
+  return dest;
 }
 
-[[gnu::visibility("default")]] void* memcpy(void* to,
-                                            const void* from,
-                                            std::size_t size) {
-  return memmove(to, from, size);
+[[gnu::visibility("default")]] void* memcpy(void* dest,
+                                            const void* src,
+                                            std::size_t n) {
+  return memmove(dest, src, n);
 }
 
 [[gnu::visibility("default")]] ssize_t process_vm_readv(pid_t pid,
-                                                        const iovec* local,
-                                                        unsigned long locals,
-                                                        const iovec* remote,
-                                                        unsigned long remotes,
+                                                        const iovec* lvec,
+                                                        unsigned long liovcnt,
+                                                        const iovec* rvec,
+                                                        unsigned long riovcnt,
                                                         unsigned long flags) {
-  return count_result(::syscall(SYS_process_vm_readv, pid, local, locals,
-                                remote, remotes, flags));
+  return count_result(::syscall(SYS_process_vm_readv, pid, lvec, liovcnt, rvec,
+                                riovcnt, flags));
 }
 
 [[gnu::visibility("default")]] ssize_t process_vm_writev(pid_t pid,
-                                                         const iovec* local,
-                                                         unsigned long locals,
-                                                         const iovec* remote,
-                                                         unsigned long remotes,
+                                                         const iovec* lvec,
+                                                         unsigned long liovcnt,
+                                                         const iovec* rvec,
+                                                         unsigned long riovcnt,
                                                          unsigned long flags) {
-  return count_result(::syscall(SYS_process_vm_writev, pid, local, locals,
-                                remote, remotes, flags));
+  return count_result(::syscall(SYS_process_vm_writev, pid, lvec, liovcnt, rvec,
+                                riovcnt, flags));
 }
 
 }  // extern "C"

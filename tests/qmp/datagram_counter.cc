@@ -34,19 +34,19 @@ int take() noexcept {
 
 }  // namespace datagram_counter
 
-extern "C" [[gnu::visibility("default")]] ssize_t sendto(int socket,
-                                                         const void* bytes,
-                                                         size_t size,
+extern "C" [[gnu::visibility("default")]] ssize_t sendto(int fd,
+                                                         const void* buf,
+                                                         size_t n,
                                                          int flags,
-                                                         const sockaddr* to,
-                                                         socklen_t to_size) {
-  count(socket, to);
-  return ::syscall(SYS_sendto, socket, bytes, size, flags, to, to_size);
+                                                         const sockaddr* addr,
+                                                         socklen_t addr_len) {
+  count(fd, addr);
+  return ::syscall(SYS_sendto, fd, buf, n, flags, addr, addr_len);
 }
 
-extern "C" [[gnu::visibility("default")]] ssize_t sendmsg(int socket,
+extern "C" [[gnu::visibility("default")]] ssize_t sendmsg(int fd,
                                                           const msghdr* message,
                                                           int flags) {
-  count(socket, message->msg_name);
-  return ::syscall(SYS_sendmsg, socket, message, flags);
+  count(fd, message->msg_name);
+  return ::syscall(SYS_sendmsg, fd, message, flags);
 }

@@ -17,7 +17,7 @@ static_assert(std::is_nothrow_move_constructible_v<QMP::SingleOperation>);
 static_assert(std::is_nothrow_move_assignable_v<QMP::MultiOperation>);
 // A Result is true on success in a condition, becomes QMP_SUCCESS as a status,
 // and is never a number.
-static_assert(QMP::Result(QMP_SUCCESS) ? true : false);
+static_assert(QMP::Result(QMP_SUCCESS));
 static_assert(!QMP::Result(QMP_INVALID_ARG));
 static_assert(QMP::Result(QMP_SUCCESS) == QMP_SUCCESS);
 static_assert(QMP_ERROR != QMP::Result(QMP_SUCCESS));

@@ -195,8 +195,9 @@ SPMD_CASE(qmp_failure_names_both,
   EXPECT_EQ(me() == 0 ? sum_int(comm) : QMP_comm_max_double(comm, &value),
             QMP_BAD_MESSAGE);
   const std::string text = QMP_get_error_string(nullptr);
-  const bool names_both = text.find("QMP_sum_int, 4 bytes") != text.npos &&
-                          text.find("QMP_max_double, 8 bytes") != text.npos;
+  const bool names_both =
+      text.find("QMP_sum_int, 4 bytes") != std::string::npos &&
+      text.find("QMP_max_double, 8 bytes") != std::string::npos;
   double found = names_both ? 1 : 0;
   EXPECT_OK(QMP_sum_double(&found));
   EXPECT(found >= 1);

@@ -65,6 +65,7 @@ template <typename T>
 void expect_same_bits(const T& a, const T& b) {
   // Only ten bytes of a long double have a meaning.
   const std::size_t bytes = std::is_same_v<T, long double> ? 10 : sizeof(T);
+  // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
   EXPECT(std::memcmp(&a, &b, bytes) == 0);
 }
 

@@ -654,7 +654,7 @@ int main(int argc, char** argv) {
   expect(provided == QMP_THREAD_FUNNELED, "thread level");
   if (mode == "abort") {
     const bool is_mine = QMP_get_node_number() == 1;
-    const int code = std::atoi(argv[2]);
+    const int code = std::stoi(argv[2]);
     if (is_mine) {
       QMP_abort(code);
     }
@@ -678,7 +678,7 @@ int main(int argc, char** argv) {
              "error string");
     }
   } else if (mode == "timeout") {
-    wait_for_nothing(static_cast<std::size_t>(std::atoi(argv[2])));
+    wait_for_nothing(static_cast<std::size_t>(std::stoi(argv[2])));
   } else if (mode == "timeout_in_part") {
     wait_in_part();
   } else if (mode == "bad_map") {

@@ -111,8 +111,8 @@ void check_blocks(const std::vector<std::byte>& buffer,
 }
 
 void send_shape(int from_shape, int to_shape, std::size_t size) {
-  const std::size_t round =
-      static_cast<std::size_t>(from_shape * kShapes + to_shape);
+  const std::size_t round = static_cast<std::size_t>(from_shape) * kShapes +
+                            static_cast<std::size_t>(to_shape);
   std::vector<std::byte> out(3 * size + 1000, std::byte{0xdd});
   std::vector<std::byte> in(3 * size + 1000, std::byte{0xee});
   const Shape from = shape_number(from_shape, out, size);

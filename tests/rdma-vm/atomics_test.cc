@@ -51,7 +51,7 @@ RemoteStep atomic_step(Opcode opcode,
   step.state_mask = ~std::uint64_t{0};
   step.offset = (reinterpret_cast<std::uintptr_t>(to.memory.data()) & 63) +
                 word_place(to, at);
-  step.local = from.memory.data() + word_place(from, result);
+  step.local_memory = from.memory.data() + word_place(from, result);
   step.local_key = 2;
   step.operand = operand;
   step.compare = compare;
@@ -78,7 +78,7 @@ std::uint64_t run(Pair& pair, End& from, End& to, const RemoteStep& step) {
   REQUIRE(post(pair, from, to, {&step, 1}) == Status::kOk);
   REQUIRE(pair.until([&] { return from.done.size() == before + 1; }));
   std::uint64_t old = 0;
-  std::memcpy(&old, step.local, sizeof old);
+  std::memcpy(&old, step.local_memory, sizeof old);
   return old;
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("verbs atomics: every one, on a peer's memory and on my own",
     CHECK(look(*to, 3) == 0x3333);
 
     RemoteStep blind = atomic_step(Opcode::kAdd, near, *to, 2, 100, 1);
-    blind.local = nullptr;
+    blind.local_memory = nullptr;
     const std::size_t before = near.done.size();
     REQUIRE(post(pair, near, *to, {&blind, 1}) == Status::kOk);
     REQUIRE(pair.until([&] { return near.done.size() == before + 1; }));
@@ -130,7 +130,8 @@ TEST_CASE("verbs atomics: every one, on a peer's memory and on my own",
 TEST_CASE("verbs atomics: a loop that guesses right is one work request",
           "[verbs][atomics]") {
   Pair pair(Executor::kDevice);
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   set(far, 0, 5);
   run(pair, near, far, atomic_step(Opcode::kAdd, near, far, 0, 100, 1));
   const Counters before = near.transport->counters();
@@ -147,7 +148,8 @@ TEST_CASE("verbs atomics: a loop that guesses right is one work request",
 TEST_CASE("verbs atomics: the owner and a peer at once lose nothing",
           "[verbs][atomics]") {
   Pair pair(Executor::kDevice);
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   constexpr std::uint64_t kRounds = 100;
   set(far, 0, 0);
   set(far, 1, 0);
@@ -191,7 +193,8 @@ TEST_CASE("verbs atomics: the owner and a peer at once lose nothing",
 TEST_CASE("verbs atomics: what is wrong is for the agent to say",
           "[verbs][atomics]") {
   Pair pair(Executor::kDevice);
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   const RemoteStep good = atomic_step(Opcode::kAdd, near, far, 0, 100, 1);
   run(pair, near, far, good);
   const std::uint64_t before = near.transport->counters().requests;
@@ -237,7 +240,8 @@ TEST_CASE("verbs atomics: a chain is one flight, in order",
           "[verbs][atomics]") {
   created_pairs().clear();
   Pair pair(Executor::kDevice);
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   run(pair, near, far, atomic_step(Opcode::kAdd, near, far, 0, 100, 0));
   set(far, 0, 0);
   const auto bulk = [&](Opcode opcode, std::size_t at, std::size_t from) {
@@ -274,7 +278,8 @@ TEST_CASE("verbs atomics: a chain is one flight, in order",
 
 TEST_CASE("verbs atomics: unregistering waits for them", "[verbs][atomics]") {
   Pair pair(Executor::kDevice);
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   run(pair, near, far, atomic_step(Opcode::kAdd, near, far, 0, 100, 1));
   run(pair, far, far, atomic_step(Opcode::kAdd, far, far, 0, 100, 1));
   const RemoteStep step = atomic_step(Opcode::kXor, near, far, 0, 100, 1);
@@ -293,7 +298,8 @@ TEST_CASE(
     "verbs atomics: to a peer that is gone they end, after the launcher's time",
     "[verbs][failure]") {
   Pair pair(Executor::kDevice);
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   const RemoteStep step = atomic_step(Opcode::kSwap, near, far, 0, 100, 1);
   run(pair, near, far, step);
   const TimePoint begin = SteadyClock().now();

@@ -94,7 +94,7 @@ void put_fault_into(rdma_cm_event& event) {
 
 extern "C" {
 
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 int __real_rdma_get_cm_event(rdma_event_channel* channel,
                              rdma_cm_event** event);
 int __real_rdma_connect(rdma_cm_id* id, rdma_conn_param* parameters);
@@ -119,7 +119,7 @@ int __wrap_rdma_connect(rdma_cm_id* id, rdma_conn_param* parameters) {
   return __real_rdma_connect(id, &spoiled);
 }
 
-// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 
 }  // extern "C"
 
@@ -202,7 +202,8 @@ TEST_CASE("verbs connect: after the last attempt the failure says it all",
        {Fault::kStale,
         "RDMA_CM_EVENT_REJECTED (status 10, stale connection)"}}));
   Strangers pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   faults().assign(kConnectAttempts, fault);
   REQUIRE(near.send_one() == Status::kAgain);
   // Set when the next attempt has a deadline, so that a thread may sleep until

@@ -52,7 +52,8 @@ TEST_CASE("verbs joined: a put of 1 MiB and a message are one doorbell",
           "[verbs][post]") {
   constexpr std::size_t kBytes = 1 << 20;
   WarmPair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   far.heard.clear();
   std::uint64_t token = 1;
   for (std::uint32_t round = 1; round <= 20; ++round) {
@@ -88,7 +89,8 @@ TEST_CASE("verbs joined: a put of 1 MiB and a message are one doorbell",
 TEST_CASE("verbs joined: the message ends the open packet", "[verbs][post]") {
   WarmPair pair;
   pair.stream(0);  // the next packet shall not wait for credit
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   far.heard.clear();
   const int messages = far.messages;
   const Counters before = near.transport->counters();
@@ -107,7 +109,8 @@ TEST_CASE("verbs joined: the message ends the open packet", "[verbs][post]") {
 
 TEST_CASE("verbs joined: nothing is posted without credit", "[verbs][post]") {
   WarmPair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   const int messages = far.messages;
   int sent = 0;
   while (near.send_one() == Status::kOk) {
@@ -129,7 +132,8 @@ TEST_CASE("verbs joined: nothing is posted without room in the send queue",
           "[verbs][queue]") {
   created_pairs().clear();
   WarmPair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   const RemoteStep put = pair.step(Opcode::kPut, 0, 0, 5000);
   LateQueue late(*created_pairs().front());
   std::size_t room = 0;
@@ -168,7 +172,8 @@ TEST_CASE("verbs joined: nothing is posted without room in the send queue",
 TEST_CASE("verbs joined: what is refused leaves nothing behind",
           "[verbs][post]") {
   WarmPair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   const Counters before = near.transport->counters();
   const auto says = [&](const RemoteStep& step) {
     return post_and_say(near, step, 9, 9);
@@ -193,7 +198,8 @@ TEST_CASE("verbs joined: the source is in use until the steps complete",
           "[verbs][keys]") {
   created_pairs().clear();
   WarmPair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   fill(near.memory, 11);
   LateQueue late(*created_pairs().front());
   const int messages = far.messages;
@@ -236,7 +242,8 @@ TEST_CASE("verbs joined: the source is in use until the steps complete",
 TEST_CASE("verbs joined: a peer that dies with a list under way",
           "[verbs][failure]") {
   WarmPair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   far.transport.reset();
   const RemoteStep put = pair.step(Opcode::kPut, 0, 0, 5000);
   expect_end_with_peer(near, [&] { return post_and_say(near, put, 2, 7); });
@@ -275,9 +282,9 @@ class Flood {
     }
     RemoteStep put = like;
     put.offset += kEntries * kEntryBytes + at(posted);
-    put.local = from_.memory.data() + at(posted);
+    put.local_memory = from_.memory.data() + at(posted);
     put.size = size_of(posted);
-    std::memset(put.local, static_cast<int>(byte_of(posted)), put.size);
+    std::memset(put.local_memory, static_cast<int>(byte_of(posted)), put.size);
     const Status status = post_and_say(from_, put, posted, posted);
     REQUIRE((status == Status::kOk || status == Status::kAgain));
     posted += status == Status::kOk ? 1 : 0;
@@ -317,7 +324,7 @@ TEST_CASE("verbs joined: ends that flood each other without enough buffers",
   RemoteStep back = there;
   back.offset = reinterpret_cast<std::uintptr_t>(pair.ends[0].memory.data()) &
                 (transport::kOffsetAlignment - 1);
-  back.local = pair.ends[1].memory.data();
+  back.local_memory = pair.ends[1].memory.data();
   REQUIRE(pair.until([&] {
     return pair.ends[1].endpoint().post({&back, 1}, 1) == Status::kOk;
   }));

@@ -67,7 +67,8 @@ bool was_not_ready(std::optional<std::uint64_t> before) {
 TEST_CASE("verbs: a receiver that is not ready only delays", "[verbs][rnr]") {
   const auto before = count_not_ready();
   Pair pair(Executor::kAgent, kFewReceives);
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   fill(near.memory, 1);
   REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
   REQUIRE(pair.is_done(1));

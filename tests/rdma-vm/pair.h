@@ -253,7 +253,7 @@ class Pair {
     made.state = ends[1].region(counter).state;
     made.state_mask = ~std::uint64_t{0};
     made.offset = skew + far;
-    made.local = ends[0].memory.data() + near;
+    made.local_memory = ends[0].memory.data() + near;
     made.local_key = 2;
     made.size = size;
     return made;

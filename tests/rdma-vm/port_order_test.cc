@@ -9,8 +9,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace acp;         // NOLINT(google-build-using-namespace)
-using namespace acp::verbs;  // NOLINT(google-build-using-namespace)
+using namespace acp;
+using namespace acp::verbs;
 
 namespace {
 

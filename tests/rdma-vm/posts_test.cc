@@ -12,7 +12,8 @@ namespace acp::verbs {
 
 TEST_CASE("verbs post: writes and reads of all sizes", "[verbs][post]") {
   Pair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   fill(near.memory, 1);
   fill(far.memory, 2);
   std::uint64_t token = 0;
@@ -41,7 +42,8 @@ TEST_CASE("verbs post: writes and reads of all sizes", "[verbs][post]") {
 
 TEST_CASE("verbs post: what a put costs", "[verbs][post]") {
   Pair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
   REQUIRE(pair.is_done(1));
   const Counters before = near.transport->counters();
@@ -114,7 +116,8 @@ TEST_CASE("verbs post: what is refused", "[verbs][post]") {
 
 TEST_CASE("verbs post: a chain is done as a whole, in order", "[verbs][post]") {
   Pair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   fill(near.memory, 3);
   REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
   for (int round = 0; round < 20; ++round) {
@@ -137,7 +140,8 @@ TEST_CASE("verbs post: a chain is done as a whole, in order", "[verbs][post]") {
 TEST_CASE("verbs post: sparse memory is registered where it is used",
           "[verbs][keys]") {
   Pair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   transport::Region sparse = far.region();
   sparse.key = 1;
   sparse.is_sparse = true;
@@ -174,7 +178,8 @@ TEST_CASE("verbs post: sparse memory is registered where it is used",
 TEST_CASE("verbs post: unregistering waits for flights of both sides",
           "[verbs][keys]") {
   Pair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
   REQUIRE(pair.is_done(1));
   const RemoteStep large = pair.step(Opcode::kPut, 0, 0, kMaxStepBytes);
@@ -192,15 +197,87 @@ TEST_CASE("verbs post: unregistering waits for flights of both sides",
     REQUIRE(pair.until(
         [&] { return far.transport->on_unregistered(2, far.region().state); }));
     CHECK(near.done.size() == 2);
-    CHECK(near.endpoint().post({&large, 1}, 3) == Status::kUnsupported);
+    // The window is not known any more, so the endpoint asks and is denied.
+    CHECK(near.endpoint().post({&large, 1}, 3) == Status::kAgain);
+    CHECK(pair.until([&] {
+      return near.endpoint().post({&large, 1}, 3) == Status::kUnsupported;
+    }));
     CHECK(far.transport->counters().revoked == 1);
   }
   CHECK(near.failures + far.failures == 0);
 }
 
+TEST_CASE("verbs post: a large copy waits for its window", "[verbs][keys]") {
+  Pair pair;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
+  REQUIRE(pair.until([&] { return pair.is_ready(); }));
+  const RemoteStep small = pair.step(Opcode::kPut, 0, 0, (64 << 10) - 1);
+  const RemoteStep large = pair.step(Opcode::kPut, 0, 0, 64 << 10);
+  fill(near.memory, 5);
+
+  SECTION("a smaller one goes by message, and asks") {
+    CHECK(near.endpoint().post({&small, 1}, 1) == Status::kUnsupported);
+    CHECK(near.transport->counters().wanted == 1);
+  }
+  SECTION("until the owner tells") {
+    CHECK(near.endpoint().post({&large, 1}, 1) == Status::kAgain);
+    CHECK(near.endpoint().post({&large, 1}, 1) == Status::kAgain);
+    CHECK(near.transport->counters().wanted == 1);
+    Status status = Status::kAgain;
+    REQUIRE(pair.until([&] {
+      status = near.endpoint().post({&large, 1}, 1);
+      return status != Status::kAgain;
+    }));
+    CHECK(status == Status::kOk);
+    REQUIRE(pair.is_done(1));
+    CHECK(std::memcmp(near.memory.data(), far.memory.data(), large.size) == 0);
+  }
+  SECTION("until the owner denies") {
+    const RemoteStep stale = pair.step(Opcode::kGet, 0, 0, 64 << 10, 1);
+    CHECK(near.endpoint().post({&stale, 1}, 1) == Status::kAgain);
+    REQUIRE(pair.until([&] {
+      return near.endpoint().post({&stale, 1}, 1) != Status::kAgain;
+    }));
+    CHECK(near.done.empty());
+  }
+  SECTION("until the peer fails") {
+    CHECK(near.endpoint().post({&large, 1}, 1) == Status::kAgain);
+    far.transport.reset();
+    REQUIRE(test::eventually([&] {
+      near.transport->poll(near);
+      near.transport->flush();
+      return near.endpoint().post({&large, 1}, 1) != Status::kAgain;
+    }));
+  }
+  CHECK(near.failures + far.failures <= 1);
+}
+
+TEST_CASE("verbs post: announced memory is not asked for", "[verbs][keys]") {
+  Pair pair;
+  End& near = pair.ends[0];
+  End& far = pair.ends[1];
+  const RemoteStep small = pair.step(Opcode::kPut, 0, 0, 4096);
+  const transport::LocalBytes all{
+      .key = 2, .offset = small.offset, .size = End::kBytes};
+  REQUIRE(pair.until([&] { return pair.is_ready(); }));
+  fill(near.memory, 6);
+  far.endpoint().announce(all);
+  far.endpoint().announce(all);
+  REQUIRE(far.send_one() == Status::kOk);
+  REQUIRE(pair.until([&] { return near.messages != 0; }));
+  // The announcement was sent before the message, so it has arrived as well.
+  REQUIRE(near.endpoint().post({&small, 1}, 1) == Status::kOk);
+  REQUIRE(pair.is_done(1));
+  CHECK(std::memcmp(near.memory.data(), far.memory.data(), small.size) == 0);
+  CHECK(near.transport->counters().wanted == 0);
+  CHECK(far.transport->counters().told == 1);
+}
+
 TEST_CASE("verbs post: a thousand regions come and go", "[verbs][keys]") {
   Pair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   REQUIRE(far.transport->on_unregistered(2, far.region().state));
   for (std::uint64_t i = 1; i <= 1000; ++i) {
     far.transport->on_registered(far.region(i));
@@ -225,7 +302,8 @@ TEST_CASE("verbs post: a thousand regions come and go", "[verbs][keys]") {
 TEST_CASE("verbs post: after a reset nothing is known of before",
           "[verbs][keys]") {
   Pair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
   REQUIRE(pair.is_done(1));
   // A question for a key that is sent before the reset and arrives after it.
@@ -246,7 +324,8 @@ TEST_CASE("verbs post: after a reset nothing is known of before",
 TEST_CASE("verbs post: a peer that is gone is told of once",
           "[verbs][failure]") {
   Pair pair(Executor::kAgent, kMaxReceives, kNoLauncher);
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
   REQUIRE(pair.is_done(1));
   far.transport.reset();

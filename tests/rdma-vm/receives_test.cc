@@ -106,7 +106,8 @@ TEST_CASE("verbs receives: a connection that is hardly used has one buffer",
 TEST_CASE("verbs receives: a stream gets all buffers, and gives them back",
           "[verbs][memory]") {
   Pair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   for (int round = 0; round < 3; ++round) {
     INFO(round);
     pair.stream(0);
@@ -125,7 +126,8 @@ TEST_CASE("verbs receives: a stream gets all buffers, and gives them back",
 TEST_CASE("verbs receives: a sleeper gives credit up in a few wakes",
           "[verbs][memory]") {
   Pair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   pair.stream(0);
   const auto& given_up = near.transport->counters().given_up;
   const SteadyClock clock;
@@ -149,7 +151,8 @@ TEST_CASE("verbs receives: a window grows only while there are buffers",
           "[verbs][memory]") {
   constexpr std::uint32_t kFewReceives = 8;
   Pair pair(Executor::kAgent, kFewReceives);
-  const auto& [near, far] = pair.ends;
+  const auto& near = pair.ends[0];
+  const auto& far = pair.ends[1];
   pair.stream(0);
   CHECK(promised(far) == 4);  // 8 and the empty packets would be too many
   CHECK(far.transport->receives(0).posted() <= kFewReceives);

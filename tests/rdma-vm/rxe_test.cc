@@ -41,7 +41,7 @@ class RxePair : public Pair {
 RemoteStep add_step(RxePair& pair) {
   RemoteStep add = pair.step(Opcode::kAdd, 0, 0, 0);
   add.offset = (add.offset + 64) & ~std::uint64_t{7};
-  add.local = nullptr;
+  add.local_memory = nullptr;
   add.operand = 1;
   return add;
 }

@@ -28,7 +28,8 @@ TEST_CASE("verbs send queue: late completions never let it overflow",
           "[verbs][queue]") {
   created_pairs().clear();
   Pair pair;
-  auto& [near, far] = pair.ends;
+  auto& near = pair.ends[0];
+  auto& far = pair.ends[1];
   // The far end gets its largest window, because the near end cannot return
   // credit by more than two empty packets later.
   pair.stream(1);

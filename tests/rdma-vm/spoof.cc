@@ -13,6 +13,8 @@
 //   unordered     acknowledges a write before its data are placed. A later read
 //                 or atomic of the connection places them, in an order that
 //                 RDMA_SPOOF_SEED chooses; a send does not
+//   overtakes     writes and atomics without a fence overtake the reads and
+//                 atomics before them in their list
 //   no_relaxed    refuses memory with relaxed ordering
 //
 // With every kind, a send queue takes only as many work requests as were asked
@@ -131,6 +133,39 @@ bool is_taken(SendQueue& queue, const ibv_send_wr& request) {
   return true;
 }
 
+/// The list in the order in which a device may execute it: a write or an atomic
+/// without a fence goes in front of the reads and atomics before it. Numbers
+/// and signals stay where they are, because a queue pair completes in order.
+std::vector<ibv_send_wr> overtaken(const ibv_send_wr* requests) {
+  const auto waits = [](const ibv_send_wr& each) {
+    return each.opcode == IBV_WR_RDMA_READ ||
+           each.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
+           each.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+  };
+  const auto overtakes = [](const ibv_send_wr& each) {
+    return each.opcode != IBV_WR_RDMA_READ && each.opcode != IBV_WR_SEND &&
+           each.opcode != IBV_WR_SEND_WITH_IMM &&
+           (each.send_flags & IBV_SEND_FENCE) == 0;
+  };
+  std::vector<ibv_send_wr> list;
+  for (; requests != nullptr; requests = requests->next) {
+    list.push_back(*requests);
+    for (std::size_t at = list.size() - 1;
+         at != 0 && overtakes(list[at]) && waits(list[at - 1]); --at) {
+      std::swap(list[at], list[at - 1]);
+      std::swap(list[at].wr_id, list[at - 1].wr_id);
+      const unsigned differ = (list[at].send_flags ^ list[at - 1].send_flags) &
+                              unsigned{IBV_SEND_SIGNALED};
+      list[at].send_flags ^= differ;
+      list[at - 1].send_flags ^= differ;
+    }
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    list[i].next = i + 1 < list.size() ? &list[i + 1] : nullptr;
+  }
+  return list;
+}
+
 int post_send(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
   const std::scoped_lock lock(known().mutex);
   SendQueue& queue = known().send_queues[pair->qp_num];
@@ -139,6 +174,12 @@ int post_send(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
       *bad = each;
       return refuse(ENOMEM);
     }
+  }
+  if (is_spoofed("overtakes")) {
+    std::vector<ibv_send_wr> list = overtaken(requests);
+    const int error = known().original.post_send(pair, list.data(), bad);
+    *bad = error == 0 ? *bad : requests;
+    return error;
   }
   if (!is_spoofed("unordered")) {
     return known().original.post_send(pair, requests, bad);

@@ -42,13 +42,13 @@ TEST_CASE("verbs timers: the delay after a receiver was not ready",
 
 TEST_CASE("verbs timers: attempts to connect come ever later, and scattered",
           "[verbs][timers]") {
-  std::minstd_rand random(7);
+  Jitter jitter(7);
   Duration base = 50ms;
   for (std::uint32_t attempts = 1; attempts < 12; ++attempts) {
     Duration shortest = Duration::max();
     Duration longest{};
     for (int i = 0; i < 1000; ++i) {
-      const Duration delay = retry_delay(attempts, random);
+      const Duration delay = retry_delay(attempts, jitter);
       shortest = std::min(shortest, delay);
       longest = std::max(longest, delay);
     }

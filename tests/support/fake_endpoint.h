@@ -80,7 +80,8 @@ class FakeEndpoint final : public transport::Endpoint {
   struct Posted {
     std::vector<transport::RemoteStep> steps;
     std::uint64_t token;
-    Message message;  ///< Follows the steps; empty after post().
+    Message message;         ///< Follows the steps; empty after post().
+    bool is_behind = false;  ///< By post_behind().
   };
 
   Status post(std::span<const transport::RemoteStep> steps,
@@ -88,6 +89,16 @@ class FakeEndpoint final : public transport::Endpoint {
     const Status status = post_status ? post_status() : Status::kUnsupported;
     if (status == Status::kOk) {
       posted.push_back({{steps.begin(), steps.end()}, token, {}});
+    }
+    return status;
+  }
+
+  /// Counts like post(), and notes that the steps are behind all before.
+  Status post_behind(std::span<const transport::RemoteStep> steps,
+                     std::uint64_t token) override {
+    const Status status = post(steps, token);
+    if (status == Status::kOk) {
+      posted.back().is_behind = true;
     }
     return status;
   }

@@ -21,8 +21,6 @@
 #include <stdexcept>
 #include <thread>
 
-extern char** environ;
-
 namespace job {
 
 namespace {
@@ -106,11 +104,11 @@ void Job::send(int signal) const {
 
 /// Reads output before it looks at the end of the process: poll reports both,
 /// and output that is still in the pipe must not be lost.
-Outcome Job::wait(milliseconds limit) {
+Outcome Job::wait(milliseconds limit, const std::function<void()>& on_limit) {
   const Clock::time_point end = Clock::now() + limit;
   Outcome outcome;
   const int process = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
-  std::array<char, 4096> buffer;
+  std::array<char, 4096> buffer{};
   bool has_output = true;
   while (!outcome.is_over) {
     std::array<pollfd, 2> waits = {
@@ -130,7 +128,10 @@ Outcome Job::wait(milliseconds limit) {
   }
   outcome.ended = Clock::now();
   close(process);
-  if (!outcome.is_over) kill(pid_, SIGKILL);
+  if (!outcome.is_over) {
+    on_limit();
+    kill(pid_, SIGKILL);
+  }
   int status = 0;
   waitpid(pid_, &status, 0);
   pid_ = -1;

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,8 +36,11 @@ class Job {
 
   void send(int signal) const;
 
-  /// Reads its output until it ends or the time is over.
-  Outcome wait(std::chrono::milliseconds limit);
+  /// Reads its output until it ends or the time is over. Then it calls
+  /// `on_limit` and kills the launcher.
+  Outcome wait(
+      std::chrono::milliseconds limit,
+      const std::function<void()>& on_limit = [] {});
 
  private:
   pid_t pid_ = -1;

@@ -19,12 +19,6 @@ using transport::RemoteStep;
 
 constexpr std::size_t kMaxPosted = 5000;
 
-std::uint64_t bytes_of(const RemoteStep& step) {
-  return step.opcode == Opcode::kPut || step.opcode == Opcode::kGet
-             ? step.size
-             : step.width;
-}
-
 std::byte* address_of(const transport::Region& region, std::uint64_t offset) {
   return region.address -
          (reinterpret_cast<std::uintptr_t>(region.address) &
@@ -42,11 +36,15 @@ class PostingEndpoint final : public transport::Endpoint {
       : transport_(transport), inner_(inner), peer_(peer) {}
 
   Status send(std::span<const std::span<const std::byte>> parts,
-              transport::Ordering ordering) override {
-    return inner_.send(parts, ordering);
-  }
+              transport::Ordering ordering) override;
 
   Status post(std::span<const RemoteStep> steps, std::uint64_t token) override;
+
+  /// All chains of a process are executed in order, so these need no care.
+  Status post_behind(std::span<const RemoteStep> steps,
+                     std::uint64_t token) override {
+    return post(steps, token);
+  }
 
   Status post_then_send(
       std::span<const RemoteStep> steps,
@@ -57,6 +55,33 @@ class PostingEndpoint final : public transport::Endpoint {
   PostingTransport& transport_;
   transport::Endpoint& inner_;
   ProcId peer_;
+};
+
+/// Passes on what arrives. tsan learns here that a message comes after all that
+/// its sender had done: PostingEndpoint::send has looked at the hub before it.
+class OrderedSink final : public transport::MessageSink {
+ public:
+  OrderedSink(transport::MessageSink& sink, PostingHub& hub)
+      : sink_(sink), hub_(hub) {}
+
+  void on_message(ProcId from,
+                  transport::Color color,
+                  std::span<const std::byte> bytes) override {
+    hub_.look();
+    sink_.on_message(from, color, bytes);
+  }
+
+  void on_posted_done(std::uint64_t token) override {
+    sink_.on_posted_done(token);
+  }
+
+  void on_peer_failed(ProcId peer, std::string_view why) override {
+    sink_.on_peer_failed(peer, why);
+  }
+
+ private:
+  transport::MessageSink& sink_;
+  PostingHub& hub_;
 };
 
 class PostingTransport final : public transport::Transport {
@@ -72,6 +97,7 @@ class PostingTransport final : public transport::Transport {
         random_(me + 1),
         capabilities_(inner_->capabilities()) {
     capabilities_.max_posted = kMaxPosted;
+    capabilities_.orders_posts = true;
     capabilities_.executes_atomics =
         hub_->atomics() == PostedAtomics::kDisagree;
   }
@@ -83,6 +109,8 @@ class PostingTransport final : public transport::Transport {
   }
 
   std::string fabric() const override { return fabric_; }
+
+  PostingHub& hub() const noexcept { return *hub_; }
 
   Result<transport::Endpoint*> endpoint(ProcId peer,
                                         transport::Color color) override {
@@ -149,8 +177,8 @@ class PostingTransport final : public transport::Transport {
   }
 
   std::size_t poll(transport::MessageSink& sink) override {
-    hub_->look();
-    std::size_t count = inner_->poll(sink);
+    OrderedSink ordered(sink, *hub_);
+    std::size_t count = inner_->poll(ordered);
     while (!chains_.empty() && random_() % 3 != 0) {
       hub_->run(me_, chains_.front().peer, chains_.front().steps);
       done_.push_back(std::move(chains_.front()));
@@ -230,6 +258,14 @@ class PostingTransport final : public transport::Transport {
   std::deque<Chain> done_;    ///< Executed; completion or message to come.
 };
 
+/// Looks at the hub first, for tsan, which does not see the order that sockets
+/// give: OrderedSink looks when the message has arrived.
+Status PostingEndpoint::send(std::span<const std::span<const std::byte>> parts,
+                             transport::Ordering ordering) {
+  transport_.hub().look();
+  return inner_.send(parts, ordering);
+}
+
 Status PostingEndpoint::post(std::span<const RemoteStep> steps,
                              std::uint64_t token) {
   return transport_.post(peer_, steps, token);
@@ -302,10 +338,10 @@ std::vector<PostingHub::Ends> PostingHub::ends_of(
     Ends ends;
     ends.far = find(to, step.key, step.state, step.state_mask);
     const auto [begin, end] = entries_.equal_range({from, step.local_key});
-    for (auto at = begin; at != end && step.local != nullptr; ++at) {
+    for (auto at = begin; at != end && step.local_memory != nullptr; ++at) {
       const transport::Region& region = at->second.region;
-      const bool is_inside = step.local >= region.address &&
-                             step.local < region.address + region.size;
+      const bool is_inside = step.local_memory >= region.address &&
+                             step.local_memory < region.address + region.size;
       if (is_inside && (at->second.is_live || at->second.flights != 0)) {
         ends.near = &at->second;
       }
@@ -325,12 +361,12 @@ bool PostingHub::begin(ProcId from,
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Ends& ends = all[i];
     if (ends.far == nullptr || !ends.far->is_live ||
-        (ends.near == nullptr) != (steps[i].local == nullptr)) {
+        (ends.near == nullptr) != (steps[i].local_memory == nullptr)) {
       return false;
     }
     const transport::Region& region = ends.far->region;
     const std::byte* at = address_of(region, steps[i].offset);
-    const std::uint64_t bytes = bytes_of(steps[i]);
+    const std::uint64_t bytes = protocol::bytes_at_remote(steps[i]);
     const bool is_aligned = !protocol::is_atomic(steps[i].opcode) ||
                             (reinterpret_cast<std::uintptr_t>(at) & 7) == 0;
     if (at < region.address || bytes > region.size || !is_aligned ||
@@ -358,12 +394,12 @@ void PostingHub::run(ProcId from,
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const RemoteStep& step = steps[i];
     ACP_ASSERT(all[i].far != nullptr &&
-               (all[i].near != nullptr || step.local == nullptr));
+               (all[i].near != nullptr || step.local_memory == nullptr));
     std::byte* at = address_of(all[i].far->region, step.offset);
     if (step.opcode == Opcode::kPut) {
-      gmm::copy_bytes(at, step.local, step.size);
+      gmm::copy_bytes(at, step.local_memory, step.size);
     } else if (step.opcode == Opcode::kGet) {
-      gmm::copy_bytes(step.local, at, step.size);
+      gmm::copy_bytes(step.local_memory, at, step.size);
     } else if (step.opcode == Opcode::kPut8) {
       gmm::store_word(at, 8, step.operand);
     } else {
@@ -373,8 +409,8 @@ void PostingHub::run(ProcId from,
                                   step.compare)
               : gmm::apply_unlocked_atomic(step.opcode, 8, at, step.operand,
                                            step.compare);
-      if (step.local != nullptr) {
-        gmm::store_word(step.local, 8, old);
+      if (step.local_memory != nullptr) {
+        gmm::store_word(step.local_memory, 8, old);
       }
     }
     --all[i].far->flights;

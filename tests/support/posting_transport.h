@@ -51,7 +51,8 @@ class PostingHub {
   /// The pairs that note_endpoint() has got.
   std::set<Pair> endpoints();
 
-  /// Makes the writes of earlier run() calls visible to the calling thread.
+  /// Orders what the calling thread has done before what other threads do after
+  /// their next call of look() or run(), and the reverse.
   void look() { const std::lock_guard lock(mutex_); }
 
  private:

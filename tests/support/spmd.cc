@@ -150,12 +150,12 @@ std::mt19937_64 random_of_job(std::uint64_t salt) {
   return std::mt19937_64(case_seed(salt));
 }
 
-void fail(const std::string& text, std::source_location where) {
+void fail(const std::string& text, SourceLine where) {
   std::ostringstream out;
   out << "rank " << acp_rank() << " of " << acp_procs() << ", case "
-      << (g_current != nullptr ? g_current->id : "(none)") << ", "
-      << where.file_name() << ':' << where.line() << ": " << text
-      << " (acp_errno " << acp_errno << ")\n";
+      << (g_current != nullptr ? g_current->id : "(none)") << ", " << where.file
+      << ':' << where.number << ": " << text << " (acp_errno " << acp_errno
+      << ")\n";
   std::fputs(out.str().c_str(), stderr);
   std::fflush(stderr);
   acp_abort("a check of the test failed");
@@ -172,7 +172,7 @@ void note_skip(std::string_view why) {
 void expect_rejected(acp_handle_t handle,
                      int code,
                      const char* text,
-                     std::source_location where) {
+                     SourceLine where) {
   if (handle != ACP_HANDLE_NULL) {
     expect_equal(acpx_complete_timeout(handle, kPatience), -1, text, where);
   }

@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
-#include <source_location>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -67,10 +66,23 @@ std::mt19937_64 random_of_rank(std::uint64_t salt = 0);
 /// A generator seeded by the case's name and `salt`: equal on every rank.
 std::mt19937_64 random_of_job(std::uint64_t salt = 0);
 
+/// A line of a test, which failure messages name. clang 14 has no
+/// std::source_location.
+struct SourceLine {
+  /// The line of the call. As the default of a parameter, the line of that
+  /// function's call.
+  static constexpr SourceLine current(const char* file = __builtin_FILE(),
+                                      int number = __builtin_LINE()) {
+    return {file, number};
+  }
+
+  const char* file;
+  int number;
+};
+
 /// Prints rank, source line and `text`, and ends the job with a failure.
-[[noreturn]] void fail(
-    const std::string& text,
-    std::source_location where = std::source_location::current());
+[[noreturn]] void fail(const std::string& text,
+                       SourceLine where = SourceLine::current());
 
 /// Says on rank 0 that the case does not apply to this job.
 void note_skip(std::string_view why);
@@ -81,10 +93,7 @@ inline int right_of(int rank) {
 }
 
 template <typename A, typename B>
-void expect_equal(const A& a,
-                  const B& b,
-                  const char* text,
-                  std::source_location where) {
+void expect_equal(const A& a, const B& b, const char* text, SourceLine where) {
   if (a == static_cast<A>(b)) {
     return;
   }
@@ -98,13 +107,13 @@ void expect_equal(const A& a,
 void expect_rejected(acp_handle_t handle,
                      int code,
                      const char* text,
-                     std::source_location where);
+                     SourceLine where);
 
 }  // namespace spmd
 
-#define SPMD_CASE(id, text)                            \
-  static void id();                                    \
-  static const spmd::Case id##_case{#id, (text), &id}; \
+#define SPMD_CASE(id, text)                              \
+  static void id();                                      \
+  static const spmd::Case id##_case{#id, (text), &(id)}; \
   static void id()
 
 /// Leaves the case on all ranks unless the job has `n` ranks or more.
@@ -121,7 +130,7 @@ void expect_rejected(acp_handle_t handle,
 
 #define EXPECT_EQ(a, b)                                     \
   spmd::expect_equal((a), (b), "EXPECT_EQ(" #a ", " #b ")", \
-                     std::source_location::current())
+                     spmd::SourceLine::current())
 
 /// Expects that the call returns `failure` and sets acp_errno to `code`.
 #define EXPECT_FAILS(call, failure, code) \
@@ -146,7 +155,7 @@ void expect_rejected(acp_handle_t handle,
   do {                                                                  \
     acp_errno = 0;                                                      \
     spmd::expect_rejected((call), (code), "EXPECT_REJECTED(" #call ")", \
-                          std::source_location::current());             \
+                          spmd::SourceLine::current());                 \
   } while (false)
 
 /// Expects that an operation is accepted and completes without a failure.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
 
 #include "acp/extension.h"
 #include "support/spmd.h"
@@ -143,6 +144,14 @@ std::size_t pattern_mismatch(std::span<const std::byte> bytes,
     }
   }
   return bytes.size();
+}
+
+void expect_pattern(std::span<const std::byte> bytes, std::uint64_t salt) {
+  const std::size_t at = pattern_mismatch(bytes, salt);
+  if (at != bytes.size()) {
+    fail("byte " + std::to_string(at) + " of " + std::to_string(bytes.size()) +
+         " is wrong, salt " + std::to_string(salt));
+  }
 }
 
 }  // namespace spmd

@@ -84,5 +84,7 @@ void fill_pattern(std::span<std::byte> bytes, std::uint64_t salt);
 /// Index of the first byte that differs from the pattern, or bytes.size().
 std::size_t pattern_mismatch(std::span<const std::byte> bytes,
                              std::uint64_t salt);
+/// Ends the case, and names the byte, unless all bytes have the pattern.
+void expect_pattern(std::span<const std::byte> bytes, std::uint64_t salt);
 
 }  // namespace spmd

@@ -18,8 +18,10 @@
 #include "settings/networks.h"
 #include "text.h"
 
-using namespace acp;        // NOLINT(google-build-using-namespace)
-using namespace acp::info;  // NOLINT(google-build-using-namespace)
+#include <nlohmann/json.hpp>
+
+using namespace acp;
+using namespace acp::info;
 
 TEST_CASE("acp_info: takes apart what a job of that size puts together",
           "[info]") {

@@ -7,7 +7,7 @@
 #include "rows.h"
 #include "runner.h"
 
-using namespace acp::perf;  // NOLINT(google-build-using-namespace)
+using namespace acp::perf;
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-using namespace acp::perf;  // NOLINT(google-build-using-namespace)
+using namespace acp::perf;
 
 namespace {
 

@@ -1,10 +1,12 @@
 // One suite over every way in which ranks reach each other: shared memory,
 // messages and posted steps. Ranks are threads, so that sanitizers see both
 // sides.
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <random>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -374,6 +376,63 @@ TEST_CASE("transport: a chain of ordered copies keeps its order",
     require_complete(task);
     require_sync(task);
     RANK_CHECK(memory.at<std::uint64_t>(2048) == kSteps);
+    require_sync(task);
+  });
+}
+
+TEST_CASE("transport: with CONT memory is as if each operation had waited",
+          "[transport][order]") {
+  over_every_way([](Task& task) {
+    constexpr std::size_t kBytes = 1024;
+    // Each rank works on the first part of its own memory, and on the second
+    // part of the next rank's.
+    Registered memory(task, 2 * kBytes);
+    std::memset(memory.data(), 0, 2 * kBytes);
+    const auto others = exchange(task, memory.address());
+    const std::uint32_t next = (task.rank() + 1) % task.procs();
+    std::mt19937 random(task.rank() + 1);
+    std::vector<std::byte> mine(kBytes);
+    std::vector<std::byte> theirs(kBytes);
+    for (int i = 0; i < 600; ++i) {
+      const std::size_t near = random() % (kBytes / 8) * 8;
+      const std::size_t far = random() % (kBytes / 8) * 8;
+      const std::size_t size = 1 + random() % (kBytes - std::max(near, far));
+      const GlobalAddress here = memory.address() + near;
+      const GlobalAddress there = others[next] + kBytes + far;
+      const std::uint32_t dice = random() % 8;
+      Result<Handle> handle = kHandleNull;
+      if (dice == 0) {
+        const std::uint64_t addend = random();
+        std::uint64_t old = 0;
+        std::memcpy(&old, &theirs[far], sizeof old);
+        std::memcpy(&mine[near], &old, sizeof old);
+        old += addend;
+        std::memcpy(&theirs[far], &old, sizeof old);
+        handle = task.engine().atomic(Opcode::kAdd, 8, here, there, addend, 0,
+                                      kHandleCont);
+      } else if (dice < 5) {
+        std::memcpy(&theirs[far], &mine[near], size);
+        handle = task.engine().copy(there, here, size, kHandleCont);
+      } else {
+        std::memcpy(&mine[near], &theirs[far], size);
+        handle = task.engine().copy(here, there, size, kHandleCont);
+      }
+      RANK_CHECK(handle.ok());
+      if (random() % 32 == 0) {
+        require_complete(task);
+        std::ranges::generate(mine,
+                              [&] { return static_cast<std::byte>(random()); });
+        std::memcpy(memory.data(), mine.data(), kBytes);
+      }
+    }
+    require_complete(task);
+    RANK_CHECK(std::memcmp(memory.data(), mine.data(), kBytes) == 0);
+    RANK_CHECK(
+        task.engine()
+            .copy(memory.address(), others[next] + kBytes, kBytes, kHandleNull)
+            .ok());
+    require_complete(task);
+    RANK_CHECK(std::memcmp(memory.data(), theirs.data(), kBytes) == 0);
     require_sync(task);
   });
 }

@@ -44,7 +44,7 @@ constexpr SackBitmap kSampleSack = {0x0807060504030201, 0, 0,
                                     0x8000000000000000};
 
 /// Two messages: "AB" and an empty one.
-const Bytes sample_payload = bytes_of({2, 0, 'A', 'B', 0, 0});
+const Bytes kSamplePayload = bytes_of({2, 0, 'A', 'B', 0, 0});
 
 Bytes encode(const PacketHeader& header, const Bytes& payload) {
   Bytes storage(kHeadroomBytes);
@@ -73,7 +73,7 @@ bool is_accepted(const Bytes& bytes) {
 }  // namespace
 
 TEST_CASE("udp packet: the layout is what the table says", "[udp][packet]") {
-  const Bytes packet = encode(sample_header(), sample_payload);
+  const Bytes packet = encode(sample_header(), kSamplePayload);
   const Bytes expected = bytes_of({
       0x21, 3,    6,    0,     // version, type, flags, length
       0x01, 0x02, 0x03, 0x04,  // epoch
@@ -92,7 +92,7 @@ TEST_CASE("udp packet: the layout is what the table says", "[udp][packet]") {
 
 TEST_CASE("udp packet: the tag is the hash of header and hash of the rest",
           "[udp][packet]") {
-  const Bytes packet = encode(sample_header(), sample_payload);
+  const Bytes packet = encode(sample_header(), kSamplePayload);
   Bytes input(packet.begin(), packet.begin() + 40);
   input.resize(48);
   const XXH64_hash_t rest = XXH3_64bits(packet.data() + 56, 6);
@@ -105,13 +105,13 @@ TEST_CASE("udp packet: a bitmap lies between tag and payload",
           "[udp][packet]") {
   PacketHeader header = sample_header();
   header.flags |= kFlagSack;
-  const Bytes packet = encode(header, sample_payload);
+  const Bytes packet = encode(header, kSamplePayload);
   REQUIRE(packet.size() ==
-          kMinPacketBytes + kSackBytes + sample_payload.size());
+          kMinPacketBytes + kSackBytes + kSamplePayload.size());
   CHECK(packet[56] == std::byte{1});
   CHECK(packet[63] == std::byte{8});
   CHECK(packet[87] == std::byte{0x80});
-  CHECK(std::equal(sample_payload.begin(), sample_payload.end(),
+  CHECK(std::equal(kSamplePayload.begin(), kSamplePayload.end(),
                    packet.begin() + 88));
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("udp packet: what was encoded is decoded", "[udp][packet]") {
   for (const unsigned flags : {0U, 1U, 2U, 4U, 7U}) {
     PacketHeader header = sample_header();
     header.flags = static_cast<std::uint8_t>(flags);
-    const Bytes bytes = encode(header, sample_payload);
+    const Bytes bytes = encode(header, kSamplePayload);
     const auto packet = decode_packet(bytes);
     REQUIRE(packet.has_value());
     CHECK(has_valid_tag(*packet));
@@ -167,7 +167,7 @@ TEST_CASE("udp packet: a pure ack has no payload and no seq", "[udp][packet]") {
   header.flags = kFlagSack;
   header.seq = 0;
   CHECK(is_accepted(encode(header, {})));
-  CHECK_FALSE(is_accepted(encode(header, sample_payload)));
+  CHECK_FALSE(is_accepted(encode(header, kSamplePayload)));
   header.seq = 1;
   CHECK_FALSE(is_accepted(encode(header, {})));
 }
@@ -196,7 +196,7 @@ TEST_CASE("udp packet: every truncation and every longer one is refused",
   for (const std::uint8_t flags : {std::uint8_t{0}, kFlagSack}) {
     PacketHeader header = sample_header();
     header.flags = flags;
-    Bytes good = encode(header, sample_payload);
+    Bytes good = encode(header, kSamplePayload);
     for (std::size_t size = 0; size < good.size(); ++size) {
       CHECK_FALSE(decode_packet(std::span(good).first(size)).has_value());
     }
@@ -209,7 +209,7 @@ TEST_CASE("udp packet: every damaged bit is noticed", "[udp][packet]") {
   for (const std::uint8_t flags : {std::uint8_t{0}, kFlagSack}) {
     PacketHeader header = sample_header();
     header.flags = flags;
-    const Bytes good = encode(header, sample_payload);
+    const Bytes good = encode(header, kSamplePayload);
     REQUIRE(is_accepted(good));
     for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
       Bytes bad = good;
@@ -229,11 +229,11 @@ TEST_CASE("udp packet: what no peer would send is refused", "[udp][packet]") {
   PacketHeader header = sample_header();
   SECTION("unknown type") {
     header.type = static_cast<PacketType>(5);
-    CHECK_FALSE(is_accepted(encode(header, sample_payload)));
+    CHECK_FALSE(is_accepted(encode(header, kSamplePayload)));
   }
   SECTION("unknown flag") {
     header.flags = 8;
-    CHECK_FALSE(is_accepted(encode(header, sample_payload)));
+    CHECK_FALSE(is_accepted(encode(header, kSamplePayload)));
   }
   SECTION("a message longer than the payload") {
     CHECK_FALSE(is_accepted(encode(header, bytes_of({2, 0, 'A'}))));
@@ -242,7 +242,7 @@ TEST_CASE("udp packet: what no peer would send is refused", "[udp][packet]") {
     CHECK_FALSE(is_accepted(encode(header, bytes_of({0, 0, 1}))));
   }
   SECTION("transmission number 0") {
-    Bytes packet = encode(header, sample_payload);
+    Bytes packet = encode(header, kSamplePayload);
     std::fill_n(packet.begin() + 16, 6, std::byte{0});
     CHECK_FALSE(decode_packet(packet).has_value());
   }

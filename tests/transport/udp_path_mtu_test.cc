@@ -17,7 +17,7 @@ constexpr Duration kTimeout = milliseconds(20);
 
 /// A path that carries datagrams up to `size` and loses larger ones.
 struct Path {
-  std::size_t size;
+  std::size_t size = 0;
   TimePoint now{seconds(100)};
   std::uint64_t txno = 0;
   std::size_t probes = 0;

@@ -30,7 +30,7 @@ void poll_arrivals(FakeJob& job, transport::ProcId proc) {
 
 }  // namespace
 
-TEST_CASE("udp transport: the pieces of a transfer are answered together",
+TEST_CASE("udp transport: the pieces of a copy are answered together",
           "[udp][transport]") {
   FakeJob job(FakeJobPlan{});
   job.sink(1).message = [&](auto from, auto, auto) {

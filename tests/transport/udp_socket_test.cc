@@ -140,7 +140,7 @@ void run_stream(SocketJob& job,
 
 /// Silences warnings about the machine's limits, which do not concern these
 /// tests.
-const struct QuietLog {
+struct QuietLog {
   QuietLog() { set_log_level(LogLevel::kError); }
 } quiet_log;
 

@@ -127,7 +127,8 @@ TEST_CASE("verbs credit: a note survives encoding", "[verbs][credit]") {
 TEST_CASE("verbs credit: one exchange needs one receive buffer for its packet",
           "[verbs][credit]") {
   std::array<End, 2> ends;
-  auto& [near, far] = ends;
+  auto& near = ends[0];
+  auto& far = ends[1];
   REQUIRE(send(near, far));
   CHECK_FALSE(near.credit.may_send());
   poll(far, 16);
@@ -146,7 +147,8 @@ TEST_CASE("verbs credit: one exchange needs one receive buffer for its packet",
 TEST_CASE("verbs credit: a stream soon has the largest window",
           "[verbs][credit]") {
   std::array<End, 2> ends;
-  auto& [near, far] = ends;
+  auto& near = ends[0];
+  auto& far = ends[1];
   for (int trip = 0; trip < 6; ++trip) {
     while (send(near, far)) {
     }
@@ -159,7 +161,8 @@ TEST_CASE("verbs credit: a stream soon has the largest window",
 TEST_CASE("verbs credit: requests and replies soon need no empty packets",
           "[verbs][credit]") {
   std::array<End, 2> ends;
-  auto& [near, far] = ends;
+  auto& near = ends[0];
+  auto& far = ends[1];
   const auto exchange = [&](End& from, End& to) {
     REQUIRE(send(from, to));
     poll(to, 16);
@@ -182,7 +185,8 @@ TEST_CASE("verbs credit: requests and replies soon need no empty packets",
 TEST_CASE("verbs credit: spare credit is given up, and grants on their way",
           "[verbs][credit]") {
   std::array<End, 2> ends;
-  auto& [near, far] = ends;
+  auto& near = ends[0];
+  auto& far = ends[1];
   for (int trip = 0; trip < 6; ++trip) {
     while (send(near, far)) {
     }

@@ -112,6 +112,9 @@ TEST_CASE("windows: a control row comes out as it went in", "[windows]") {
   revoke.kind = ControlKind::kRevoke;
   revoke.rkey.clear();
   CHECK(decode_control(encode_control(revoke)) == revoke);
+  Control announced = region_row();
+  announced.kind = ControlKind::kAnnounce;
+  CHECK(decode_control(encode_control(announced)) == announced);
   Control denied = region_row();
   denied.size = 0;
   denied.rkey.clear();
@@ -135,7 +138,7 @@ TEST_CASE("windows: damaged control rows are refused", "[windows]") {
   CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
   wrong.offset = 0;  // its addresses do
   CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
-  for (const auto& [at, value] : {std::pair{0U, 0U}, {0U, 5U}, {2U, 1U}}) {
+  for (const auto& [at, value] : {std::pair{0U, 0U}, {0U, 6U}, {2U, 1U}}) {
     Bytes bytes = good;
     bytes[at] = static_cast<std::byte>(value);
     CHECK_FALSE(decode_control(bytes).has_value());
@@ -250,6 +253,37 @@ TEST_CASE("windows: a refusal is told once, to the step that asked",
   CHECK(asker.asked.size() == 3);
 }
 
+TEST_CASE("windows: an announced one is not asked for", "[windows]") {
+  Asker asker;
+  const RemoteStep step = step_of(4, 0x17);
+  Control told = region_row();
+  told.kind = ControlKind::kAnnounce;
+  told.key = 4;
+  told.state = 0x17;
+  CHECK_FALSE(asker.memory.on_announce(told, unpack));  // 17 bytes of rkey
+  CHECK(asker.memory.find(4, 64) == nullptr);
+  told.rkey.resize(1);
+  CHECK(asker.memory.on_announce(told, unpack));
+  CHECK(asker.find(step, 100) == Feasible::kNow);
+  CHECK(asker.asked.empty());
+  told.size = 0;
+  CHECK_FALSE(asker.memory.on_announce(told, unpack));
+}
+
+TEST_CASE("windows: an announcement answers no question", "[windows]") {
+  Asker asker;
+  CHECK(asker.find(step_of(4, 0x17), 100) == Feasible::kLater);
+  Control told = region_row();
+  told.kind = ControlKind::kAnnounce;
+  told.rkey.resize(1);
+  CHECK(told.key == 5);
+  CHECK(asker.memory.on_announce(told, unpack));
+  CHECK(asker.find(step_of(4, 0x17), 100) == Feasible::kLater);
+  CHECK(asker.asked.size() == 1);  // still open
+  asker.memory.on_region({.kind = ControlKind::kRegion, .key = 4}, unpack);
+  CHECK(asker.find(step_of(4, 0x17), 100) == Feasible::kNever);
+}
+
 TEST_CASE("windows: a revoked one in use holds steps up", "[windows]") {
   Asker asker;
   asker.memory.add({.key = 3, .state = 0x51, .offset = 0, .size = 64});
@@ -290,6 +324,53 @@ TEST_CASE("windows: a region is registered in pieces, each once",
   CHECK(device.made == 2);
   const auto* mine = regions.live(3);
   CHECK(mine->offset_of(memory_at(kSkew) + 5) == kSkew + 5);
+}
+
+TEST_CASE("windows: a region is announced once to each peer",
+          "[windows][regions]") {
+  FakeRegions regions(1);
+  FakeDevice device;
+  FakeHolder holder;
+  constexpr std::uint64_t kSize = 6 * kRegistrationBytes;
+  regions.add({.key = 3, .state = 1, .address = memory_at(0), .size = kSize});
+  const auto announce = [&](std::uint64_t offset, std::uint64_t size) {
+    return regions.announce({.key = 3, .offset = offset, .size = size}, device,
+                            false, holder);
+  };
+  CHECK(regions.announce({.key = 4, .size = 8}, device, false, holder).empty());
+  CHECK(announce(kSize, 8).empty());
+
+  SECTION("the bytes lie in two pieces") {
+    const auto rows = announce(kRegistrationBytes - 4, 8);
+    REQUIRE(rows.size() == 2);
+    for (const Control& row : rows) {
+      CHECK(row.kind == ControlKind::kAnnounce);
+      CHECK(row.size == kRegistrationBytes);
+      CHECK(row.state == 1);
+    }
+    CHECK(rows[0].offset == 0);
+    CHECK(rows[1].offset == kRegistrationBytes);
+    CHECK(announce(0, 8).empty());
+    CHECK(device.made == 2);
+  }
+  SECTION("no more than kMaxAnnounced pieces") {
+    CHECK(announce(0, kSize).size() == kMaxAnnounced);
+    CHECK(device.made == kMaxAnnounced);
+  }
+  SECTION("not to a peer that has asked") {
+    CHECK(regions.answer(want(3, 0), device, false, holder).size != 0);
+    CHECK(announce(0, 8).empty());
+  }
+  SECTION("the device refuses the memory") {
+    device.refuses = true;
+    CHECK(announce(0, 8).empty());
+    CHECK(regions.remove(3, 1));  // the peer is no holder
+    return;
+  }
+  CHECK_FALSE(regions.remove(3, 1));
+  CHECK(holder.revoked == std::vector<std::uint32_t>{3});
+  regions.drop_holder(3, 1, holder);
+  CHECK(regions.remove(3, 1));
 }
 
 TEST_CASE("windows: a region is reached in its color", "[windows][regions]") {

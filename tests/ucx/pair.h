@@ -142,14 +142,16 @@ class Pair {
 
   /// A get of the whole word, or a put.
   transport::RemoteStep step(protocol::Opcode opcode) {
-    return {.opcode = opcode,
-            .key = 5,
-            .state = 1,
-            .offset = reinterpret_cast<std::uintptr_t>(&remote) %
-                      transport::kOffsetAlignment,
-            .local = as_bytes(local),
-            .local_key = 3,
-            .size = sizeof local};
+    transport::RemoteStep made;
+    made.opcode = opcode;
+    made.size = sizeof local;
+    made.key = 5;
+    made.state = 1;
+    made.offset =
+        reinterpret_cast<std::uintptr_t>(&remote) % transport::kOffsetAlignment;
+    made.local_memory = as_bytes(local);
+    made.local_key = 3;
+    return made;
   }
 
   Status post_get(std::uint64_t token) {

@@ -374,7 +374,8 @@ TEST_CASE("agent: malformed requests are dropped without a reply", "[agent]") {
   const auto put = rank.bulk(Opcode::kPut, 0, 8);
   const auto good =
       test::request_message(1, {&put, 1}, std::vector<std::byte>(8));
-  for (std::size_t size = 0; size < good.size(); ++size) {
+  const std::size_t head = good.size() - 8;
+  for (std::size_t size = 0; size < head; ++size) {
     rank.agent.on_request(1, 0, std::span(good).first(size));
   }
   Step narrow = rank.step(Opcode::kPut8, 255);
@@ -384,6 +385,55 @@ TEST_CASE("agent: malformed requests are dropped without a reply", "[agent]") {
   CHECK(rank.memory == before);
   CHECK(rank.endpoints[1].offers == 0);
   CHECK_FALSE(rank.agent.has_backlog());
+}
+
+TEST_CASE("agent: a request without its data fails", "[agent]") {
+  AgentUnderTest rank;
+  const auto before = rank.memory;
+  const std::array steps = {rank.step(Opcode::kPut8, 8),
+                            rank.bulk(Opcode::kPut, 0, 8)};
+  auto request =
+      test::request_message(7, steps, std::vector<std::byte>(8, std::byte{1}));
+  const auto refuse = [&](std::size_t size) {
+    rank.agent.on_request(AgentUnderTest::kPeer, 0,
+                          std::span(request).first(size));
+  };
+  const std::size_t head = request.size() - 8;
+  for (std::size_t size = head; size < request.size(); ++size) {
+    refuse(size);
+    const auto reply = rank.reply();
+    CHECK(reply.header.id == 7);
+    CHECK(reply.header.status == Status::kBadAddress);
+  }
+  CHECK(rank.memory == before);
+
+  // A part is not answered; its failure is that of the last part.
+  const auto& endpoint = rank.endpoints[AgentUnderTest::kPeer];
+  request = test::request_message(7, std::span(steps).last(1),
+                                  std::vector<std::byte>(8));
+  std::byte& flags = request[offsetof(protocol::RequestHeader, flags)];
+  flags = std::byte{protocol::kMoreFlag};
+  refuse(request.size() - 8);
+  refuse(request.size() - 8);
+  CHECK(endpoint.sent.empty());
+  rank.request(std::span(steps).first(1), {}, 7);
+  CHECK(rank.reply().header.status == Status::kBadAddress);
+  CHECK(rank.memory == before);
+  rank.request(std::span(steps).first(1), {}, 7);
+  CHECK(rank.reply().header.status == Status::kOk);
+
+  // A part has failed, and the data of the last part are missing.
+  rank.part(256, std::byte{1}, 7);
+  flags = {};
+  refuse(request.size() - 8);
+  CHECK(rank.reply().header.status == Status::kBadAddress);
+  rank.request(std::span(steps).first(1), {}, 7);
+  CHECK(rank.reply().header.status == Status::kOk);
+
+  // An unanswered request gets no answer.
+  flags = std::byte{protocol::kUnansweredFlag};
+  refuse(request.size() - 8);
+  CHECK(endpoint.sent.empty());
 }
 
 TEST_CASE("agent: requests that succeed without results share a reply",

@@ -37,7 +37,7 @@ CommandRing ring_of(const test::HostMemory& host) {
 /// Sends kMessages tokens in two parts with a tail of varying length.
 bool produce(const test::HostMemory& host, std::uint32_t from) {
   CommandRing ring = ring_of(host);
-  std::array<std::byte, 64> tail;
+  std::array<std::byte, 64> tail{};
   tail.fill(static_cast<std::byte>(from));
   for (std::uint32_t i = 0; i < kMessages; ++i) {
     const Token token{i, ~i};

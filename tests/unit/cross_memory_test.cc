@@ -1,4 +1,4 @@
-// Transfers between processes by the kernel: the probe that allows them, and
+// Copies between processes by the kernel: the probe that allows them, and
 // memory that is not there. The peer is a child process.
 #include "transport/shm/cross_memory.h"
 
@@ -94,20 +94,20 @@ TEST_CASE("cross memory: reads and writes another process",
     return;
   }
   std::vector<std::byte> bytes(Peer::kBytes);
-  REQUIRE(memory.transfer(peer.record(), Direction::kGet, bytes,
-                          peer.buffer()) == Status::kOk);
+  REQUIRE(memory.copy(peer.record(), Direction::kGet, bytes, peer.buffer()) ==
+          Status::kOk);
   CHECK(std::count(bytes.begin(), bytes.end(), std::byte{'p'}) == Peer::kBytes);
   std::fill(bytes.begin(), bytes.end(), std::byte{'t'});
-  REQUIRE(memory.transfer(peer.record(), Direction::kPut, bytes,
-                          peer.buffer()) == Status::kOk);
-  CHECK(memory.transfer(peer.record(), Direction::kGet, {}, peer.buffer()) ==
+  REQUIRE(memory.copy(peer.record(), Direction::kPut, bytes, peer.buffer()) ==
+          Status::kOk);
+  CHECK(memory.copy(peer.record(), Direction::kGet, {}, peer.buffer()) ==
         Status::kOk);
-  CHECK(memory.transfer(peer.record(), Direction::kGet, bytes, 8) ==
+  CHECK(memory.copy(peer.record(), Direction::kGet, bytes, 8) ==
         Status::kBadAddress);
-  CHECK(memory.transfer(peer.record(), Direction::kPut, bytes, 8) ==
+  CHECK(memory.copy(peer.record(), Direction::kPut, bytes, 8) ==
         Status::kBadAddress);
   CHECK(peer.end() == 0);
-  CHECK(memory.transfer(peer.record(), Direction::kGet, bytes, peer.buffer()) ==
+  CHECK(memory.copy(peer.record(), Direction::kGet, bytes, peer.buffer()) ==
         Status::kPeerDead);
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("cross memory: the probe knows the process", "[shm][cross_memory]") {
   CHECK_FALSE(memory.probe(peer.record()));
 }
 
-TEST_CASE("cross memory: a transfer stops at a hole", "[shm][cross_memory]") {
+TEST_CASE("cross memory: a copy stops at a hole", "[shm][cross_memory]") {
   const test::HostMemory host(1);
   protocol::ProcRecord& mine = host.segment().record(0);
   CrossMemory memory(mine, true);
@@ -149,9 +149,9 @@ TEST_CASE("cross memory: a transfer stops at a hole", "[shm][cross_memory]") {
                      PROT_NONE) == 0);
   std::array<std::byte, 2 * kPage> bytes{};
   const auto address = reinterpret_cast<std::uintptr_t>(pages);
-  CHECK(memory.transfer(mine, Direction::kGet, std::span(bytes).first(kPage),
-                        address) == Status::kOk);
-  CHECK(memory.transfer(mine, Direction::kGet, bytes, address) ==
+  CHECK(memory.copy(mine, Direction::kGet, std::span(bytes).first(kPage),
+                    address) == Status::kOk);
+  CHECK(memory.copy(mine, Direction::kGet, bytes, address) ==
         Status::kBadAddress);
   ::munmap(pages, 2 * kPage);
 }
@@ -163,8 +163,8 @@ TEST_CASE("cross memory: is not used when it is not allowed",
   mine.os_pid.store(static_cast<std::uint32_t>(::getpid()));
   CrossMemory memory(mine, false);
   std::array<std::byte, 8> bytes{};
-  CHECK(memory.transfer(mine, Direction::kGet, bytes,
-                        reinterpret_cast<std::uintptr_t>(bytes.data())) ==
+  CHECK(memory.copy(mine, Direction::kGet, bytes,
+                    reinterpret_cast<std::uintptr_t>(bytes.data())) ==
         Status::kUnsupported);
   CHECK_FALSE(memory.probe(mine));
 }

@@ -1,7 +1,7 @@
 // Texts of addresses and operations, for log lines.
 #include "gma/describe.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <string>
@@ -138,7 +138,7 @@ TEST_CASE("describe: memory that was freed while it is registered",
            "was memory freed, or made read-only, before acp_unregister_memory");
   step.remote = space.codec().encode(1, 0, 5, 0, 0);
   contains(describe_cause(step, Status::kBadAddress, apart),
-           "or their memory was freed before acp_unregister_memory");
+           "or memory there was freed before acp_unregister_memory: compare");
 }
 
 TEST_CASE("describe: a wrong rank and a wrong alignment", "[gma][describe]") {

@@ -43,7 +43,7 @@ std::string name_of(int socket) {
 /// A socket of a process outside of the job.
 class Stranger {
  public:
-  explicit Stranger(std::string name = {})
+  explicit Stranger(const std::string& name = {})
       : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0)) {
     const auto [address, size] = address_of(name);
     REQUIRE((name.empty() ||
@@ -267,7 +267,7 @@ TEST_CASE(
       ++tries;
     }
   });
-  REQUIRE(program.ok());
+  REQUIRE(program.has_value());
   std::uint32_t rung = 0;
   for (std::uint32_t slot = 1; slot < kRanks; ++slot) {
     const int before = tries;

@@ -1,5 +1,5 @@
-// Puts with ACP_HANDLE_CONT: posted behind the puts before them where that is
-// as good as waiting, and else started when all before is complete.
+// Operations with ACP_HANDLE_CONT: posted behind those before them where that
+// is as good as waiting, and else started when all before is complete.
 #include <vector>
 
 #include "support/messages.h"
@@ -17,7 +17,7 @@ class ContWorld {
  public:
   ContWorld() {
     world.max_posted = 4096;
-    world.orders_puts = true;
+    world.orders_posts = true;
     endpoint.post_status = [this] {
       return post_status;
     };
@@ -28,6 +28,36 @@ class ContWorld {
     const Result<Handle> handle = world.engine.copy(
         codec.encode(rank, 0, gmm::kStarterKey, 0, kFar),
         codec.encode(0, 0, gmm::kStarterKey, 0, 0), kWord, order);
+    REQUIRE(handle.ok());
+    return handle.value();
+  }
+
+  Handle get(Handle order, Rank rank = 1) {
+    const auto& codec = world.space.codec();
+    const Result<Handle> handle = world.engine.copy(
+        codec.encode(0, 0, gmm::kStarterKey, 0, 0),
+        codec.encode(rank, 0, gmm::kStarterKey, 0, kFar), kWord, order);
+    REQUIRE(handle.ok());
+    return handle.value();
+  }
+
+  Handle add(Handle order) {
+    const auto& codec = world.space.codec();
+    const Result<Handle> handle = world.engine.atomic(
+        protocol::Opcode::kAdd, 8, codec.encode(0, 0, gmm::kStarterKey, 0, 0),
+        codec.encode(1, 0, gmm::kStarterKey, 0, kFar), 1, 0, order);
+    REQUIRE(handle.ok());
+    return handle.value();
+  }
+
+  /// A put of no bytes, which only a chain can be.
+  Handle put_nothing(Handle order) {
+    const auto& codec = world.space.codec();
+    Step put;
+    put.opcode = protocol::Opcode::kPut;
+    put.remote = codec.encode(1, 0, gmm::kStarterKey, 0, kFar);
+    put.local = codec.encode(0, 0, gmm::kStarterKey, 0, 0);
+    const Result<Handle> handle = world.engine.chain({&put, 1}, order);
     REQUIRE(handle.ok());
     return handle.value();
   }
@@ -87,6 +117,40 @@ TEST_CASE("engine cont: puts to one endpoint do not wait for each other",
   CHECK(cont.endpoint.offers == 0);
 }
 
+TEST_CASE("engine cont: gets, puts and atomics do not wait for each other",
+          "[gma][order]") {
+  ContWorld cont;
+  std::vector<Handle> handles;
+  handles.push_back(cont.get(kHandleNull));
+  handles.push_back(cont.get(kHandleCont));
+  handles.push_back(cont.put(kHandleCont));
+  handles.push_back(cont.add(kHandleCont));
+  handles.push_back(cont.add(kHandleCont));
+  handles.push_back(cont.get(kHandleCont));
+  handles.push_back(cont.put(kHandleCont));
+  CHECK(cont.posted() == handles.size());
+  CHECK_FALSE(cont.endpoint.posted.front().is_behind);
+  for (std::size_t i = 1; i < cont.posted(); ++i) {
+    CHECK(cont.endpoint.posted[i].is_behind);
+  }
+  for (const Handle handle : handles) {
+    CHECK_FALSE(cont.world.engine.is_complete(handle));
+    cont.complete_oldest();
+    CHECK(cont.result(handle) == Status::kOk);
+  }
+  CHECK(cont.endpoint.offers == 0);
+}
+
+TEST_CASE("engine cont: a put of no bytes waits, and is complete",
+          "[gma][order]") {
+  ContWorld cont;
+  cont.put(kHandleNull);
+  const Handle nothing = cont.put_nothing(kHandleCont);
+  CHECK(cont.posted() == 1);
+  cont.complete_oldest();
+  CHECK(cont.world.engine.is_complete(nothing));
+}
+
 TEST_CASE("engine cont: the other orders wait", "[gma][order]") {
   ContWorld cont;
   const Handle first = cont.put(kHandleNull);
@@ -115,7 +179,7 @@ TEST_CASE("engine cont: it waits behind what may fail by itself",
   ContWorld cont;
   std::size_t posted = 0;  // with the put that waits, but without its post
   SECTION("an endpoint that does not order puts") {
-    cont.world.orders_puts = false;
+    cont.world.orders_posts = false;
     cont.put(kHandleNull);
     posted = 1;
   }
@@ -170,7 +234,7 @@ TEST_CASE("engine cont: a refused put waits, and is sent when it may",
   CHECK(cont.result(second) == Status::kOk);
 }
 
-TEST_CASE("engine cont: an atomic behind a put waits for it", "[gma][order]") {
+TEST_CASE("engine cont: a signal behind a put waits for it", "[gma][order]") {
   ContWorld cont;
   cont.put(kHandleNull);
   cont.post_status = Status::kUnsupported;

@@ -52,6 +52,9 @@ class EngineUnderTest final : private Endpoints,
 
   test::FakeEndpoint& endpoint() noexcept { return endpoint_; }
 
+  /// The key table of this rank.
+  gmm::KeyTable& keys() noexcept { return keys_; }
+
  private:
   Step signal_to_peer() const {
     Step signal;
@@ -67,7 +70,7 @@ class EngineUnderTest final : private Endpoints,
     found.endpoint = &endpoint_;
     found.max_message = 1024;
     found.max_posted = max_posted;
-    found.orders_puts = orders_puts;
+    found.orders_posts = orders_posts;
     return found;
   }
 
@@ -112,7 +115,7 @@ class EngineUnderTest final : private Endpoints,
 
  public:
   std::size_t max_posted = 0;
-  bool orders_puts = false;
+  bool orders_posts = false;
   gmm::AddressSpace space{host_.segment(), 0, 0, 1, gmm::Reach::kHost};
   Engine engine{space, *this, waker_, *this, *this};
 };

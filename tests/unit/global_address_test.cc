@@ -118,13 +118,13 @@ TEST_CASE("global address: what names no rank is told apart",
   }
 }
 
-TEST_CASE("global address: a state matches its own tag only",
+TEST_CASE("global address: a state matches its own color and generation only",
           "[gmm][global_address]") {
   for (const std::uint32_t procs : kProcs) {
     const GlobalAddressCodec codec(procs, key_entries(procs));
     const Color color = codec.max_colors() - 1;
     const std::uint64_t counter = UINT32_MAX;
-    const std::uint64_t state = codec.tag(color, counter) |
+    const std::uint64_t state = codec.color_and_generation(color, counter) |
                                 counter << protocol::kKeyCounterShift |
                                 protocol::kLiveBit;
     const GlobalAddress ga = codec.encode(procs - 1, color, 5, counter, 77);
@@ -137,11 +137,12 @@ TEST_CASE("global address: a state matches its own tag only",
       CHECK_FALSE(codec.matches_state(
           codec.encode(procs - 1, color, 5, counter - 1, 77), state));
     }
-    // The counter lies where no address has its tag.
-    CHECK((codec.tag(~Color{0}, 0) & codec.tag(color, 0)) ==
-          codec.tag(color, 0));
+    // The counter lies where no address has color or generation.
+    CHECK((codec.color_and_generation(~Color{0}, 0) &
+           codec.color_and_generation(color, 0)) ==
+          codec.color_and_generation(color, 0));
     CHECK(((counter << protocol::kKeyCounterShift) &
-           codec.tag(color, ~std::uint64_t{0})) == 0);
+           codec.color_and_generation(color, ~std::uint64_t{0})) == 0);
   }
 }
 

@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -37,8 +36,9 @@ bool is_in_core_dump(const std::byte* address) {
   for (std::string line; std::getline(file, line);) {
     std::uintptr_t start = 0;
     std::uintptr_t end = 0;
-    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR, &start, &end) ==
-        2) {
+    char dash = 0;
+    std::istringstream range(line);
+    if (range >> std::hex >> start >> dash >> end && dash == '-') {
       is_its_mapping = start <= wanted && wanted < end;
     } else if (is_its_mapping && line.starts_with("VmFlags:")) {
       return line.find(" dd") == std::string::npos;

@@ -10,7 +10,7 @@
 
 namespace acp::runtime {
 
-TEST_CASE("job_end: a lost rank leaves the launcher the first second",
+TEST_CASE("job_end: a lost rank leaves the launcher the first half second",
           "[job_end]") {
   const TimePoint start{};
   EndSchedule schedule(EndCause::kRankLost, start);
@@ -21,10 +21,11 @@ TEST_CASE("job_end: a lost rank leaves the launcher the first second",
   CHECK(schedule.due() == start + 2 * EndSchedule::kPause);
   schedule.take(schedule.due());
   CHECK(schedule.next() == EndAction::kKill);
-  CHECK(schedule.due() == start + 3 * EndSchedule::kPause);
+  CHECK(schedule.due() ==
+        start + 2 * EndSchedule::kPause + EndSchedule::kGrace);
 }
 
-TEST_CASE("job_end: after an order only the launcher's second passes",
+TEST_CASE("job_end: after an order only the launcher's pause passes",
           "[job_end]") {
   const EndSchedule schedule(EndCause::kOrdered, TimePoint{});
   CHECK(schedule.next() == EndAction::kTerminate);

@@ -30,7 +30,7 @@ TEST_CASE("module: its function is called, and its lines are ours",
   REQUIRE(module.table != nullptr);
   CHECK(module.why.empty());
   CHECK(module.path == ACP_TEST_MODULES "/libacp-test-good.so");
-  CHECK(module.entry<int(int)>()(21) == 42);
+  CHECK(module.entry_point<int(int)>()(21) == 42);
   CHECK(load("test-good").table == module.table);
   set_log_prefix("");
   CHECK(capture.stop() == "acp: tester: warning: number 21\n");
@@ -42,7 +42,7 @@ TEST_CASE("module: lines below the level are not made", "[base][module]") {
   const LoadedModule module = load("test-good");
   set_log_level(LogLevel::kWarning);
   REQUIRE(module.table != nullptr);
-  CHECK(module.entry<int(int)>()(4) == 8);
+  CHECK(module.entry_point<int(int)>()(4) == 8);
   CHECK(capture.stop().empty());
 }
 

@@ -17,7 +17,7 @@ std::vector<std::string>& calls() {
 }
 
 struct Layer {
-  const char* name;
+  const char* name = "";
   int init_result = 0;
   int fini_result = 0;
 

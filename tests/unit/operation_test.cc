@@ -214,6 +214,30 @@ TEST_CASE("operation: every truncation and every longer message is refused",
   CHECK_FALSE(decode_reply(reply).has_value());
 }
 
+TEST_CASE("operation: a request without data is known by its header",
+          "[protocol][operation]") {
+  const std::array steps = {put_step(5), word_step(Opcode::kAdd), put_step(4)};
+  const auto request = request_message(3, steps, std::vector<std::byte>(9));
+  const std::size_t head = request.size() - 9;
+  for (std::size_t size = 0; size <= request.size(); ++size) {
+    const auto header =
+        decode_request_without_data(std::span(request).first(size));
+    CHECK(header.has_value() == (size >= head && size < request.size()));
+    CHECK((!header || header->id == 3));
+  }
+  const auto is_known_with = [&](std::size_t at, int value) {
+    auto changed = request;
+    changed.resize(head);
+    changed[at] = static_cast<std::byte>(value);
+    return decode_request_without_data(changed).has_value();
+  };
+  for (int value = 0; value < 256; ++value) {
+    CHECK(is_known_with(0, value) == (value == 1));          // type
+    CHECK(is_known_with(1, value) == (value == 3));          // steps
+    CHECK(is_known_with(2, value) == (value <= kMoreFlag));  // flags
+  }
+}
+
 TEST_CASE("operation: a damaged request is refused", "[protocol][operation]") {
   const std::array steps = {put_step(5), word_step(Opcode::kAdd)};
   const auto good = request_message(1, steps, std::vector<std::byte>(5));

@@ -1,4 +1,4 @@
-// Chains, transfers and direct steps of the runner.
+// Chains, cross-memory copies and direct steps of the runner.
 #include <algorithm>
 #include <cstring>
 
@@ -214,7 +214,7 @@ TEST_CASE("runner chain: on mapped memory needs no message", "[gma][runner]") {
   CHECK(slice.doorbell == 1);
 }
 
-TEST_CASE("runner transfer: memory of this host is moved by the kernel",
+TEST_CASE("runner cross copy: memory of this host is moved by the kernel",
           "[gma][runner]") {
   RunnerWorld world;
   world.endpoint(1).transfer_status = Status::kOk;
@@ -234,7 +234,7 @@ TEST_CASE("runner transfer: memory of this host is moved by the kernel",
   CHECK(world.endpoint(1).transfers == 2);
 }
 
-TEST_CASE("runner transfer: what the kernel refuses goes by message",
+TEST_CASE("runner cross copy: what the kernel refuses goes by message",
           "[gma][runner]") {
   RunnerWorld world;
   const Operation& put =
@@ -256,8 +256,9 @@ TEST_CASE("runner transfer: what the kernel refuses goes by message",
   CHECK(world.has_ended(hole, Status::kBadAddress));
 }
 
-TEST_CASE("runner transfer: overlapping memory of another rank is like memmove",
-          "[gma][runner]") {
+TEST_CASE(
+    "runner cross copy: overlapping memory of another rank is like memmove",
+    "[gma][runner]") {
   RunnerWorld world;
   world.endpoint(1).transfer_status = Status::kOk;
   world.endpoint(1, 1).transfer_status = Status::kOk;

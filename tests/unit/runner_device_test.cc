@@ -60,7 +60,7 @@ TEST_CASE("runner device: an atomic is posted, in color 0", "[gma][runner]") {
       world.endpoint(2, 0).posted.front().steps[0];
   CHECK(step.opcode == Opcode::kAdd);
   CHECK(step.operand == 5);
-  CHECK(step.local == world.memory.data());
+  CHECK(step.local_memory == world.memory.data());
   device.complete_posted(2);
   CHECK(world.has_ended(add, Status::kOk));
   CHECK(world.endpoint(2, 0).offers + world.endpoint(2, 1).offers == 0);

@@ -27,17 +27,17 @@ class Peer {
     std::byte* at = memory.data() + step.offset;
     switch (step.opcode) {
       case protocol::Opcode::kPut:
-        std::memcpy(at, step.local, step.size);
+        std::memcpy(at, step.local_memory, step.size);
         return;
       case protocol::Opcode::kGet:
-        std::memcpy(step.local, at, step.size);
+        std::memcpy(step.local_memory, at, step.size);
         return;
       case protocol::Opcode::kPut8: std::memcpy(at, &step.operand, 8); return;
       default: {
         const std::uint64_t old = gmm::apply_atomic(step.opcode, step.width, at,
                                                     step.operand, step.compare);
-        if (step.local != nullptr) {
-          gmm::store_word(step.local, step.width, old);
+        if (step.local_memory != nullptr) {
+          gmm::store_word(step.local_memory, step.width, old);
         }
       }
     }

@@ -31,7 +31,7 @@ TEST_CASE("runner post: a put is one posted step and no message",
   CHECK(step.key == 5);
   CHECK(step.offset == 100);
   CHECK(step.size == 64);
-  CHECK(step.local == world.memory.data() + 8);
+  CHECK(step.local_memory == world.memory.data() + 8);
   CHECK(step.local_key == world.space.codec().index(world.mine));
   // A live entry without color and generation, with any counter.
   CHECK(((step.state ^ 0x80000001) & step.state_mask) == 0);

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/byte_count.h"
+#include "base/join_texts.h"
 #include "base/spelling.h"
 #include "settings/networks.h"
 
@@ -49,6 +50,13 @@ TEST_CASE("settings: the environment is read and checked", "[base][settings]") {
 
   environment["ACP_NET"] = "token-ring";
   CHECK(Settings::from_environment(lookup).status() == Status::kBadOption);
+}
+
+TEST_CASE("settings: texts are joined, empty ones as well",
+          "[base][settings]") {
+  CHECK(join_texts(std::array<std::string_view, 0>{}, ", ").empty());
+  CHECK(join_texts(std::array{std::string("one")}, ", ") == "one");
+  CHECK(join_texts(std::array<std::string_view, 3>{"", "b", ""}, ",") == ",b,");
 }
 
 TEST_CASE("settings: the nearest word is offered", "[base][settings]") {

@@ -3,7 +3,7 @@
 // may not change the machine.
 #include "checks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 
 #include <cstdlib>

@@ -15,12 +15,6 @@ namespace acp::info {
 
 namespace {
 
-#ifdef ACP_HAS_UDP
-constexpr bool kHasUdp = true;
-#else
-constexpr bool kHasUdp = false;
-#endif
-
 gmm::GlobalAddressCodec codec_of(std::uint32_t ranks) {
   return {ranks, protocol::key_entries_for(ranks)};
 }
@@ -39,8 +33,7 @@ TransportFact shm_fact() {
 }
 
 TransportFact udp_fact(const Settings& settings) {
-  TransportFact fact{"udp", kHasUdp, kHasUdp, ""};
-  if (!kHasUdp) return fact;
+  TransportFact fact{"udp", true, true, ""};
   for (const std::string& address : udp_addresses(settings)) {
     const Probe probe = probe_udp(address);
     fact.is_usable &= probe.works;
@@ -79,6 +72,26 @@ TransportFact ucx_fact(const Settings& settings) {
   return {"ucx", true, probe.works, probe.detail, module.path};
 }
 
+/// A network of which this program knows no more than its row.
+TransportFact other_fact(std::string_view name, const Settings& settings) {
+  TransportFact fact{std::string(name), true, true, ""};
+  if (const auto module = module_of_network(name); !module.empty()) {
+    const LoadedModule found =
+        load_module(module, settings.text(SettingId::kModulePath));
+    fact.is_built = fact.is_usable = found.table != nullptr;
+    fact.detail = found.why;
+    fact.module = found.path;
+  }
+  return fact;
+}
+
+TransportFact network_fact(std::string_view name, const Settings& settings) {
+  if (name == "udp") return udp_fact(settings);
+  if (name == "ib") return ib_fact(settings);
+  if (name == "ucx") return ucx_fact(settings);
+  return other_fact(name, settings);
+}
+
 const char* source_name(SettingSource source) {
   switch (source) {
     case SettingSource::kDefault: return "default";
@@ -115,11 +128,12 @@ std::string choices_of(const Setting& setting, SettingId id) {
 }  // namespace
 
 std::vector<TransportFact> transport_facts(const Settings& settings) {
-  return {{"self", true, true, "memory of the own process"},
-          shm_fact(),
-          udp_fact(settings),
-          ib_fact(settings),
-          ucx_fact(settings)};
+  std::vector<TransportFact> facts = {
+      {"self", true, true, "memory of the own process"}, shm_fact()};
+  for (const std::string_view name : network_names()) {
+    facts.push_back(network_fact(name, settings));
+  }
+  return facts;
 }
 
 RdmaFact rdma_fact() {

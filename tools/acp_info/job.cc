@@ -4,7 +4,7 @@
 // rank of each host may write a line.
 #include "job.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <cstring>
@@ -14,6 +14,8 @@
 #include "acp/extension.h"
 #include "api/job_facts.h"
 #include "job_report.h"
+
+#include <nlohmann/json.hpp>
 
 namespace acp::info {
 

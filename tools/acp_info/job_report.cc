@@ -2,11 +2,13 @@
 // and by a test. It needs no job, and makes no call of ACP.
 #include "job_report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
 #include "base/number_list.h"
+
+#include <nlohmann/json.hpp>
 
 namespace acp::info {
 

@@ -2,7 +2,9 @@
 // an interface for programs: they may not change.
 #include "json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
 
 namespace acp::info {
 

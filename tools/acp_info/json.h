@@ -6,7 +6,7 @@
 #include "checks.h"
 #include "facts.h"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace acp::info {
 

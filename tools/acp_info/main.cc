@@ -1,7 +1,7 @@
 // acp_info's main: prints the version of ACP, the networks that work on this
 // machine, and all settings. Users run it, and need no acprun. Without --job it
 // may not join a job.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include "text.h"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 namespace acp::info {
 

@@ -1,6 +1,6 @@
 // Tells whether jobs can use an RDMA device here, from sysfs. Called by the
 // checks and the facts. It opens no device.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "probes.h"

@@ -2,7 +2,7 @@
 // atomics of 8 bytes, and opens those that the user's settings leave. Called by
 // facts.cc. acp_info does not link UCX and runs without UCX: the functions come
 // from the libraries that libacp-ucx.so has loaded.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <uct/api/uct.h>
 
 #include <cstdio>
@@ -16,6 +16,7 @@
 #include <ucp/api/ucp.h>
 #include <ucs/async/async_fwd.h>
 
+#include "base/join_texts.h"
 #include "loaded_function.h"
 #include "probes.h"
 
@@ -190,7 +191,8 @@ Transports find_transports(const Ucx& ucx) {
 std::string describe(const std::string& name, const Transport& transport) {
   return transport.devices == std::vector<std::string>{"memory"}
              ? name
-             : fmt::format("{} ({})", name, fmt::join(transport.devices, ", "));
+             : fmt::format("{} ({})", name,
+                           join_texts(transport.devices, ", "));
 }
 
 /// The resources that a context of UCX has opened, as "tcp/lo, self/memory0".
@@ -212,7 +214,7 @@ std::string opened_by(const Ucx& ucx, ucp_context_h context) {
       resources.push_back(line.substr(line.find_last_of(' ') + 1));
     }
   }
-  return fmt::format("{}", fmt::join(resources, ", "));
+  return join_texts(resources, ", ");
 }
 
 /// Opens the transports that the settings leave, as acp_init does for a color.
@@ -257,7 +259,7 @@ std::string settings_text(const std::string& lists) {
   if (!lists.empty()) {
     set.push_back(fmt::format("ACP_UCX_DEVICES={}", lists));
   }
-  return fmt::format("{}", fmt::join(set, ", "));
+  return join_texts(set, ", ");
 }
 
 /// Tries the lists of devices of all colors: each has to leave a transport.
@@ -294,8 +296,7 @@ Probe probe_ucx(const std::string& lists) {
     if (transport.has_cpu_atomics) by_cpu.push_back(name);
   }
   const auto list = [](const std::vector<std::string>& names) {
-    return names.empty() ? std::string("none")
-                         : fmt::format("{}", fmt::join(names, ", "));
+    return names.empty() ? std::string("none") : join_texts(names, ", ");
   };
   const std::string facts = fmt::format(
       "UCX {}: {}; atomics by devices: {}; by CPUs: {}",

@@ -4,7 +4,7 @@
 #include "rdma_ports.h"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -13,6 +13,7 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -191,12 +192,13 @@ std::string address_of_interface(const std::string& interface) {
   return found;
 }
 
-std::vector<RdmaPort> rdma_ports(const fs::path& sys,
+std::vector<RdmaPort> rdma_ports(const std::string& sys,
                                  const AddressOf& address_of) {
+  const fs::path root = sys;
   std::vector<RdmaPort> ports;
-  for (const fs::path& device : sorted_entries(sys / "class/infiniband")) {
+  for (const fs::path& device : sorted_entries(root / "class/infiniband")) {
     for (const fs::path& port : sorted_entries(device / "ports")) {
-      ports.push_back(read_port(sys, device, port, address_of));
+      ports.push_back(read_port(root, device, port, address_of));
     }
   }
   return ports;

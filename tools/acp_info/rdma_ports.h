@@ -3,7 +3,6 @@
 // the libraries.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -39,7 +38,7 @@ using AddressOf = std::function<std::string(const std::string& interface)>;
 std::string address_of_interface(const std::string& interface);
 
 /// Lists the ports by name. `sys` is where sysfs is mounted: /sys.
-std::vector<RdmaPort> rdma_ports(const std::filesystem::path& sys,
+std::vector<RdmaPort> rdma_ports(const std::string& sys,
                                  const AddressOf& address_of);
 
 /// The probe works when one port lacks nothing. The detail lists each port with

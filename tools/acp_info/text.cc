@@ -2,7 +2,7 @@
 // may change; programs take the JSON. It collects no fact itself.
 #include "text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace acp::info {
 

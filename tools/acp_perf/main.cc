@@ -1,7 +1,7 @@
 // acp_perf: measures the basic layer, and beside it the machine without ACP.
 // Users run it under acprun, or alone. Rank 0 measures and prints; the other
 // ranks may only respond to it or wait.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <cstdlib>

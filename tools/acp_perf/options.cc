@@ -1,5 +1,6 @@
 // Parses the command line of acp_perf; main.cc calls it on every rank. It
-// prints nothing and ends no process: main.cc does.
+// prints nothing and ends no process: main.cc does. It is the only file here
+// that uses regular expressions, whose header takes long to compile.
 #include "options.h"
 
 #include <regex>
@@ -23,6 +24,13 @@ std::string check_regex(const std::string& text) {
 }
 
 }  // namespace
+
+std::function<bool(const std::string& name)> row_filter(
+    const std::string& expression) {
+  return [pattern = std::regex(expression)](const std::string& name) {
+    return std::regex_search(name, pattern);
+  };
+}
 
 /// Declares the options, parses, and then applies --quick last: CLI11 has
 /// refused it beside the two options that it sets.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,11 @@ struct Parsed {
 /// Parses the program's own arguments. The caller has removed the arguments of
 /// the library (--acp-...).
 Parsed parse_options(int argc, const char* const* argv);
+
+/// The function that says whether --rows chooses the row of that name: the
+/// regular expression matches a part of the name. An empty expression chooses
+/// all rows. Precondition: parse_options() has accepted `expression`.
+std::function<bool(const std::string& name)> row_filter(
+    const std::string& expression);
 
 }  // namespace acp::perf

@@ -3,7 +3,7 @@
 // kernel, is no error.
 #include "pinning.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sched.h>
 
 #include <fstream>

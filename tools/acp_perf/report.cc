@@ -2,7 +2,7 @@
 // only computes text: it measures and prints nothing.
 #include "report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 // Rows of single puts and gets of 8 and 16 bytes, each completed, and of many
-// puts with one completion. rows.cc lists them, and runner.cc runs them. A row
-// may leave no operation open, because the next row uses the same words.
+// puts or gets with one completion. rows.cc lists them, and runner.cc runs
+// them. A row may leave no operation open, because the next row uses the same
+// words.
 #include "rows.h"
 #include "timing.h"
 
@@ -53,7 +54,8 @@ Verdict run_get(Context& context, Samples& samples) {
   return expect(ok, "a value got is not the target's");
 }
 
-template <std::size_t bytes>
+/// Many puts with one completion. `order` is the order of each of them.
+template <std::size_t bytes, acp_handle_t order = ACP_HANDLE_NULL>
 Verdict run_put_rate(Context& context, Samples& samples) {
   const Words words = words_of(context);
   std::uint64_t count = 0;
@@ -61,12 +63,31 @@ Verdict run_put_rate(Context& context, Samples& samples) {
     *words.own_source = ++count;
     acp_handle_t last = ACP_HANDLE_NULL;
     for (std::uint64_t i = 0; i < kAccessesPerSample; ++i) {
-      last = acp_copy(words.target, words.source, bytes, ACP_HANDLE_NULL);
+      last = acp_copy(words.target, words.source, bytes, order);
     }
     acp_complete(last);
   });
   return expect(context.memory.get_word(context.target, Word::kTarget) == count,
                 "the target does not hold the last value put");
+}
+
+/// Many gets with one completion. `order` is the order of each of them.
+template <std::size_t bytes, acp_handle_t order>
+Verdict run_get_rate(Context& context, Samples& samples) {
+  const Words words = words_of(context);
+  const std::uint64_t value = context.row * 0x9e3779b97f4a7c15;
+  context.memory.put_word(context.target, Word::kTarget, value);
+  bool ok = true;
+  measure(context.time_ns, kAccessesPerSample, samples, [&] {
+    *words.own_result = kPoison;
+    acp_handle_t last = ACP_HANDLE_NULL;
+    for (std::uint64_t i = 0; i < kAccessesPerSample; ++i) {
+      last = acp_copy(words.result, words.target, bytes, order);
+    }
+    acp_complete(last);
+    ok &= *words.own_result == value;
+  });
+  return expect(ok, "a value got is not the target's");
 }
 
 /// One put to the rank's target and its completion, as in run_put.
@@ -156,6 +177,22 @@ void add_access_rows(Rows& rows) {
               .raw_direct = "put8.rate",
               .raw_network = "put8.rate",
               .run = run_put_rate<16>},
+             {.name = "put16.cont",
+              .what = "the same as put16.rate with ACP_HANDLE_CONT",
+              .unit = Unit::kRate,
+              .raw_direct = "put16.rate",
+              .raw_network = "put16.rate",
+              .run = run_put_rate<16, ACP_HANDLE_CONT>},
+             {.name = "get16.one_by_one",
+              .what = "64 gets with ACP_HANDLE_ALL, then one acp_complete",
+              .unit = Unit::kRate,
+              .run = run_get_rate<16, ACP_HANDLE_ALL>},
+             {.name = "get16.cont",
+              .what = "the same as get16.one_by_one with ACP_HANDLE_CONT",
+              .unit = Unit::kRate,
+              .raw_direct = "get16.one_by_one",
+              .raw_network = "get16.one_by_one",
+              .run = run_get_rate<16, ACP_HANDLE_CONT>},
          });
 }
 

@@ -1,4 +1,5 @@
-// Rows of channels between ranks 0 and 1: round trips, and streams one way.
+// Rows of channels between ranks 0 and 1: round trips, exchanges
+// in both directions, and streams one way.
 // rows.cc lists them, and runner.cc runs them. Rank 0 alone may end a row,
 // which it does with empty messages.
 #include <array>
@@ -112,6 +113,83 @@ void respond_stream(Context& context, std::size_t bytes) {
   acp_wait_ch(acp_nbsend_ch(pair.there, &is_good, sizeof is_good));
 }
 
+/// Messages that both ranks send each other at the same time. Each rank posts
+/// the receive of the next turn before it sends, so that a large message finds
+/// granted memory.
+class Exchange {
+ public:
+  Exchange(const Pair& pair, std::size_t bytes)
+      : pair_(pair), bytes_(bytes), memory_(2 * bytes) {
+    post_receive();
+  }
+
+  /// One message in each direction. Returns the bytes that have come.
+  std::size_t turn(std::byte* message) {
+    acp_request_t receive = receive_;
+    post_receive();
+    send(message, bytes_);
+    return acp_wait_ch(receive);
+  }
+
+  void send(std::byte* message, std::size_t bytes) {
+    acp_request_t before = send_;
+    send_ = acp_nbsend_ch(pair_.there, message, bytes);
+    if (before != ACP_REQUEST_NULL) acp_wait_ch(before);
+  }
+
+  /// Waits for the last send and the last receive. Returns the bytes of that
+  /// receive.
+  std::size_t finish() {
+    acp_wait_ch(send_);
+    return acp_wait_ch(receive_);
+  }
+
+  /// Memory of the message that the newest turn has received.
+  const std::byte* received() const {
+    return memory_.data() + turns_ % 2 * bytes_;
+  }
+
+ private:
+  void post_receive() {
+    receive_ =
+        acp_nbrecv_ch(pair_.back, memory_.data() + turns_ % 2 * bytes_, bytes_);
+    ++turns_;
+  }
+
+  const Pair& pair_;
+  const std::size_t bytes_;
+  std::vector<std::byte> memory_;
+  std::size_t turns_ = 0;  // receives posted
+  acp_request_t receive_ = ACP_REQUEST_NULL;
+  acp_request_t send_ = ACP_REQUEST_NULL;
+};
+
+/// The last two messages are empty, because the other rank has two receives.
+Verdict run_exchange(Context& context, Samples& samples, std::size_t bytes) {
+  std::vector<std::byte> out(bytes);
+  fill_pattern(out.data(), bytes, context.row);
+  const Pair pair(context);
+  Exchange exchange(pair, bytes);
+  bool ok = true;
+  measure(context.time_ns, 1, samples,
+          [&] { ok = exchange.turn(out.data()) == bytes && ok; });
+  ok = ok && has_pattern(exchange.received(), bytes, context.row);
+  exchange.send(nullptr, 0);
+  exchange.send(nullptr, 0);
+  ok = exchange.finish() == bytes && ok;
+  return expect(ok, "received bytes differ");
+}
+
+void respond_exchange(Context& context, std::size_t bytes) {
+  std::vector<std::byte> out(bytes);
+  fill_pattern(out.data(), bytes, context.row);
+  const Pair pair(context);
+  Exchange exchange(pair, bytes);
+  while (exchange.turn(out.data()) == bytes) {
+  }
+  exchange.finish();
+}
+
 /// Only the row of 8 bytes has raw rows to compare with: no raw row copies a
 /// message of the larger sizes there and back.
 Row round_trip_row(std::size_t bytes) {
@@ -131,6 +209,25 @@ Row round_trip_row(std::size_t bytes) {
           .respond =
               [bytes](Context& context) {
                 respond_ping_pong(context, bytes);
+              }};
+}
+
+Row exchange_row(std::size_t bytes) {
+  return {.name = "channel.exchange." + size_name(bytes),
+          .what = "a message in each direction, receives posted before",
+          .unit = Unit::kBandwidth,
+          .bytes = bytes,
+          .needs = Needs::kPeer,
+          .partners = Partners::kRankOne,
+          .raw_direct = "put." + size_name(bytes),
+          .raw_network = "put." + size_name(bytes),
+          .run =
+              [bytes](Context& context, Samples& samples) {
+                return run_exchange(context, samples, bytes);
+              },
+          .respond =
+              [bytes](Context& context) {
+                respond_exchange(context, bytes);
               }};
 }
 
@@ -154,8 +251,9 @@ Row stream_row(std::size_t bytes) {
 }  // namespace
 
 void add_channel_rows(Rows& rows) {
-  append(rows, {round_trip_row(8), round_trip_row(4096),
-                round_trip_row(1 << 20), stream_row(8), stream_row(1 << 20)});
+  append(rows,
+         {round_trip_row(8), round_trip_row(4096), round_trip_row(1 << 20),
+          exchange_row(64 << 10), stream_row(8), stream_row(1 << 20)});
 }
 
 }  // namespace acp::perf

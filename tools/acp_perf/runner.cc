@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <regex>
 #include <set>
 
 #include "rows.h"
@@ -161,13 +160,12 @@ bool prepare(Context& context) {
 std::vector<std::size_t> select_rows(const Context& context,
                                      const Rows& rows,
                                      const Options& options) {
-  const std::regex expression(options.rows);
+  const auto is_chosen = row_filter(options.rows);
   std::set<std::string> wanted;
   // Go backwards, since a raw row stands before the rows that compare with it
   // and may itself compare with a row before it.
   for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
-    if (options.rows.empty() || wanted.count(row->name) != 0 ||
-        std::regex_search(row->name, expression)) {
+    if (wanted.count(row->name) != 0 || is_chosen(row->name)) {
       wanted.insert(row->name);
       wanted.insert(raw_of(context, *row));
     }

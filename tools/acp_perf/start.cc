@@ -3,7 +3,7 @@
 // one.
 #include "start.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

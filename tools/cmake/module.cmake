@@ -9,7 +9,7 @@ function(acp_add_module name)
   set(target acp_${name}_module)
   add_library(${target} MODULE ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE acp_internal_flags
-    acp_base acp_settings acp_protocol acp_transport ${ARG_LIBRARIES}
+    acp_base acp_status acp_settings acp_protocol acp_transport ${ARG_LIBRARIES}
     fmt::fmt Threads::Threads ${CMAKE_DL_LIBS})
   set(map ${PROJECT_SOURCE_DIR}/tools/cmake/modules.map)
   target_link_options(${target} PRIVATE -Wl,--version-script=${map})

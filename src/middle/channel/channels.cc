@@ -82,7 +82,7 @@ ChannelHandle Channels::create(int sender, int receiver) {
   if (sender == receiver || (sender != site_.rank && receiver != site_.rank)) {
     log_error(
         "acp_create_ch({}, {}): a channel is between the caller, rank {}, and "
-        "another rank",
+        "another rank; what a rank sends to itself it copies (memcpy)",
         sender, receiver, site_.rank);
     acp_errno = ACPX_INVALID_ARGUMENT;
     return 0;

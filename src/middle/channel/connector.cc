@@ -65,7 +65,8 @@ bool Connector::post_requests() {
 }
 
 /// Takes the whole list by one swap, then reads it from the newest request to
-/// the oldest. Taking all needs no tags, because no request is removed alone.
+/// the oldest. No count of changes is needed, because no request is removed
+/// alone.
 bool Connector::take_requests() {
   if (next_request_ == ACP_GA_NULL && taking_ == ACP_HANDLE_NULL) {
     if (load(site_.mine->connect_requests) == 0) {

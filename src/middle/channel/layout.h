@@ -53,9 +53,38 @@ struct SharedCopy {
   alignas(64) std::uint64_t copied;  ///< Pieces that are copied.
 };
 
+/// Messages of this size and more are offered, not written to the ring. The
+/// value is measured: docs/channels.md.
+inline constexpr std::uint64_t kOfferFrom = std::uint64_t{64} << 10;
+
+/// Grants of one channel at the same time.
+inline constexpr std::size_t kGrants = 4;
+
+/// Messages of one channel that are fetched at the same time.
+inline constexpr std::size_t kFetches = 8;
+
+/// The bit of SenderBlock::failures that belongs to fetched message `number`,
+/// counted from the start of the channel.
+constexpr std::uint64_t failure_bit(std::uint64_t number) {
+  return std::uint64_t{1} << number % 64;
+}
+
+/// Index of what belongs to message or receive `number`, in arrays of kGrants.
+constexpr std::size_t index_of_grant(std::uint64_t number) {
+  return number % kGrants;
+}
+
+/// Memory into which the sender may put one large message. The receiver of
+/// another host writes it, `number` last.
+struct Grant {
+  std::uint64_t number;  ///< Number of the message, + 1.
+  acp_ga_t address;
+  std::uint64_t size;  ///< Bytes. The rest of a longer message is dropped.
+};
+
 /// A block in the sender's heap. Its first line is the sender's connect
-/// request. The receiver alone writes the other lines, but for `shared` and for
-/// wants_doorbell, which the sender clears.
+/// request. The receiver alone writes the other lines, but for `shared`, for
+/// wants_doorbell, which the sender clears, and for `results`.
 struct SenderBlock {
   /// The connect request before this one, or 0.
   alignas(64) std::uint64_t next;
@@ -68,27 +97,44 @@ struct SenderBlock {
 
   /// Bytes taken out of the ring since the start.
   alignas(64) std::uint64_t consumed;
-  std::uint64_t finished;  ///< Offers fetched since the start.
+  std::uint64_t
+      finished;  ///< Offers fetched since the start; puts not counted.
+  /// The receiver changes failure_bit() of each message that it could not
+  /// fetch, before it counts that message in `finished`.
+  std::uint64_t failures;
   /// A thread of the receiver sleeps until a record comes.
   std::uint64_t wants_doorbell;
 
   SharedCopy shared;
+
+  /// Grant of message k at k modulo kGrants.
+  alignas(64) Grant grants[kGrants];
+  /// Where the results of this end's own puts into granted memory arrive.
+  std::uint64_t results[kGrants];
 };
 
-static_assert(sizeof(SenderBlock) == 320);
+static_assert(sizeof(SenderBlock) == 448);
 
 /// A block in the receiver's heap, in front of the ring. The sender alone
-/// writes the first line, but for wants_credit, which the receiver clears.
+/// writes the first line, but for wants_credit, which the receiver clears. The
+/// receiver alone writes the other lines.
 struct ReceiverBlock {
   /// The sender waits for room in the ring.
   alignas(64) std::uint64_t wants_credit;
   std::uint64_t is_released;  ///< The sender touches this block no more.
+  /// make_arrived() of the newest message that was put into granted memory, by
+  /// number modulo kGrants.
+  std::uint64_t arrived[kGrants];
+
+  /// By number of the offer modulo kFetches: 1 when the newest copy of the
+  /// fetch was executed. This end's own operations write it.
+  alignas(64) std::uint64_t fetched[kFetches];
 
   /// Buffer for offers when there is no key.
   alignas(64) std::byte bounce[4096];
 };
 
-static_assert(sizeof(ReceiverBlock) == 64 + 4096);
+static_assert(sizeof(ReceiverBlock) == 64 + 64 + 4096);
 
 /// A rank's module memory: what senders and receivers of other ranks tell it.
 struct RankBlock {
@@ -118,10 +164,24 @@ static_assert(sizeof(RankBlock) == 192);
 enum class Record : std::uint8_t {
   kMessage = 1,  ///< A message, or the last part of one.
   kPart = 2,     ///< A part of a message; more follow.
-  kOffer = 3,    ///< An Offer: a message that the receiver fetches.
+  kOffer = 3,    ///< An Offer: a message that is fetched, or put when granted.
   kSkip = 4,     ///< Nothing follows up to the end of the ring.
   kEnd = 5,      ///< The sender has freed its end.
 };
+
+/// A value of ReceiverBlock::arrived: the message with this number, + 1, was
+/// put (code 0), or its put has failed.
+constexpr std::uint64_t make_arrived(std::uint64_t number, int code) {
+  return number | static_cast<std::uint64_t>(code) << 56;
+}
+
+constexpr std::uint64_t number_of(std::uint64_t arrived) {
+  return arrived & ((std::uint64_t{1} << 56) - 1);
+}
+
+constexpr int code_of(std::uint64_t arrived) {
+  return static_cast<int>(arrived >> 56);
+}
 
 struct Offer {
   acp_ga_t address;

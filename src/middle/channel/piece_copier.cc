@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/touch.h"
+
 namespace acp::middle::channel {
 
 namespace {
@@ -35,8 +37,11 @@ bool PieceCopier::advance(SharedCopy& copy,
   if (state_ == State::kClaimed && !issue(copy, from)) {
     return false;
   }
-  if (!is_complete(handle_)) {
+  if (proven_ ? !proven_->is_over() : !is_complete(handle_)) {
     return false;
+  }
+  if (proven_ && proven_->has_failed()) {
+    store(copy.error, ACPX_BAD_ADDRESS);
   }
   state_ = State::kNone;
   std::atomic_ref(copy.copied).fetch_add(1);
@@ -65,23 +70,37 @@ bool PieceCopier::claim(SharedCopy& copy, std::uint64_t number) {
 /// Issues the copy of the claimed piece. False: the window is full.
 bool PieceCopier::issue(SharedCopy& copy, acp_ga_t from) {
   const std::uint64_t size = load(copy.size);
-  const int before = acp_errno;
-  {
-    const BusyScope busy;
-    handle_ =
-        acp_copy(load(copy.to) + offset_, from + offset_,
-                 std::min(size - offset_, piece_bytes(size)), ACP_HANDLE_NULL);
+  const int reason = start(load(copy.to) + offset_, from + offset_,
+                           std::min(size - offset_, piece_bytes(size)));
+  if (reason == ACPX_AGAIN) {
+    return false;
   }
-  if (handle_ == ACP_HANDLE_NULL) {
-    const int reason = acp_errno;
-    acp_errno = before;
-    if (reason == ACPX_AGAIN) {
-      return false;
-    }
+  if (reason != 0) {
     store(copy.error, static_cast<std::uint64_t>(reason));
   }
   state_ = State::kIssued;
   return true;
+}
+
+/// Starts a copy as ProvenCopy::start() does. The sender's copy is not proven:
+/// it fails in the call, or because of the sender's own memory, which is looked
+/// at here. If the kernel refuses transfers, a message to the receiver may fail
+/// later, but only when the receiver's program has unmapped its own buffer.
+int PieceCopier::start(acp_ga_t to, acp_ga_t from, std::uint64_t size) {
+  if (proven_) {
+    return proven_->start(to, from, size);
+  }
+  auto* const source = static_cast<std::byte*>(acp_query_address(from));
+  if (!can_touch(source, size, Access::kRead)) {
+    handle_ = ACP_HANDLE_NULL;
+    return ACPX_BAD_ADDRESS;
+  }
+  const BusyScope busy;
+  const int before = acp_errno;
+  handle_ = acp_copy(to, from, size, ACP_HANDLE_NULL);
+  const int reason = handle_ == ACP_HANDLE_NULL ? acp_errno : 0;
+  acp_errno = before;
+  return reason;
 }
 
 }  // namespace acp::middle::channel

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
-#include "middle/channel/site.h"
+#include "middle/channel/proven_copy.h"
 
 namespace acp::middle::channel {
 
@@ -18,6 +19,12 @@ namespace acp::middle::channel {
 /// 3. The message is complete when all pieces are counted.
 class PieceCopier {
  public:
+  /// Copies for the sender.
+  PieceCopier() = default;
+
+  /// Copies for the receiver, by `copy`.
+  explicit PieceCopier(const ProvenCopy& copy) : proven_(copy) {}
+
   /// Starts the copy of the channel's offer `number`. Called by the receiver.
   static void publish(SharedCopy& copy,
                       std::uint64_t number,
@@ -46,12 +53,14 @@ class PieceCopier {
 
   bool claim(SharedCopy& copy, std::uint64_t number);
   bool issue(SharedCopy& copy, acp_ga_t from);
+  int start(acp_ga_t to, acp_ga_t from, std::uint64_t size);
 
-  // advance() writes these three. The lock of the end that owns this copier
+  // advance() writes these four. The lock of the end that owns this copier
   // guards them.
   State state_ = State::kNone;
   std::uint64_t offset_ = 0;               ///< Where the claimed piece begins.
-  acp_handle_t handle_ = ACP_HANDLE_NULL;  ///< In kIssued: the piece's copy.
+  acp_handle_t handle_ = ACP_HANDLE_NULL;  ///< In kIssued: the sender's copy.
+  std::optional<ProvenCopy> proven_;       ///< In kIssued: the receiver's.
 };
 
 }  // namespace acp::middle::channel

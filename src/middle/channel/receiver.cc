@@ -8,13 +8,6 @@
 
 namespace acp::middle::channel {
 
-namespace {
-
-/// Offered messages of one channel that are fetched at the same time.
-constexpr std::size_t kMaxFetches = 8;
-
-}  // namespace
-
 Receiver::Receiver(Site& site,
                    int sender,
                    acp_ga_t block,
@@ -26,9 +19,20 @@ Receiver::Receiver(Site& site,
       ring_(reinterpret_cast<std::byte*>(mine_ + 1)),
       sender_rank_block_(site.block_of(sender)),
       ring_bytes_(site.ring_bytes),
-      head_(head) {
+      head_(head),
+      copier_(proven_copy(0)),
+      ended_keys_(site),
+      granter_(site, *mine_, ended_keys_) {
   mine_->wants_credit = 0;
   mine_->is_released = 0;
+  std::ranges::fill(mine_->arrived, 0);
+}
+
+/// The copy of offer `number`. kFetches offers have different words.
+ProvenCopy Receiver::proven_copy(std::uint64_t number) {
+  const std::size_t index = number % kFetches;
+  return {mine_->fetched[index], block_ + offsetof(ReceiverBlock, fetched) +
+                                     index * sizeof(std::uint64_t)};
 }
 
 /// Clears the ring before the sender learns where it is: all of it over a
@@ -43,6 +47,7 @@ void Receiver::accept(acp_ga_t sender_block, std::uint64_t ring_limit) {
   direct_ = static_cast<SenderBlock*>(acpx_pointer(sender_block));
   if (direct_ == nullptr) {
     std::memset(ring_, 0, ring_bytes_);
+    granter_.connect(sender_, sender_block);
   } else {
     std::memset(ring_, 0, kHeaderBytes);
   }
@@ -66,9 +71,14 @@ void Receiver::give_answer() {
 
 void Receiver::post(Request& request) {
   posted_.push(request);
-  if (phase_ == Phase::kOpen &&
-      load(*reinterpret_cast<const std::uint64_t*>(ring_ + position())) != 0) {
-    advance();
+  granter_.add(request);
+  if (phase_ == Phase::kOpen) {
+    if (load(*reinterpret_cast<const std::uint64_t*>(ring_ + position())) !=
+        0) {
+      advance();
+    } else {
+      granter_.advance(last_);
+    }
   } else if (phase_ == Phase::kClosing || phase_ == Phase::kClosed ||
              phase_ == Phase::kLost) {
     fail_posted();
@@ -90,25 +100,26 @@ bool Receiver::is_idle() const {
   if (phase_ == Phase::kAccepting || phase_ == Phase::kClosing) {
     return false;
   }
-  return is_done() && finished_ == 0 && !is_closing_ &&
-         (phase_ != Phase::kOpen || !owes_credit());
+  return is_done() && finished_ == 0 && ended_keys_.is_empty() &&
+         !is_closing_ && (phase_ != Phase::kOpen || !owes_credit());
 }
 
 bool Receiver::is_gone() const {
   if (phase_ == Phase::kLost) {
     return is_closing_;
   }
-  return is_closing_ && phase_ == Phase::kClosed &&
+  return is_closing_ && phase_ == Phase::kClosed && ended_keys_.is_empty() &&
          (block_ == ACP_GA_NULL || load(mine_->is_released) != 0) &&
          is_complete(last_);
 }
 
-/// Order: the answer, records, credit, fetches, and the last word when the end
-/// is closing.
+/// Order: ended keys, the answer, records, credit, fetches,
+/// grants, and the last word when the end is closing.
 bool Receiver::advance() {
+  bool has_worked = ended_keys_.advance();
   if (phase_ == Phase::kWaiting || phase_ == Phase::kLost ||
       phase_ == Phase::kClosed) {
-    return false;
+    return has_worked;
   }
   if (phase_ == Phase::kAccepting) {
     give_answer();
@@ -116,13 +127,15 @@ bool Receiver::advance() {
       return true;
     }
   }
-  bool has_worked = false;
   if (phase_ == Phase::kOpen) {
-    has_worked = take_records();
+    has_worked = take_records() || has_worked;
     if (owes_credit()) {
       return_credit();  // it was refused before
     }
     has_worked = finish_fetches() || has_worked;
+    if (!has_ended_) {
+      has_worked = granter_.advance(last_) || has_worked;
+    }
     if (fetches_.empty() &&
         (has_ended_ || (is_closing_ && posted_.is_empty()))) {
       phase_ = Phase::kClosing;
@@ -133,8 +146,7 @@ bool Receiver::advance() {
     tell_finished();
   }
   if (phase_ == Phase::kClosing) {
-    tell_closed();
-    return true;
+    has_worked = tell_closed() || has_worked;
   }
   return has_worked;
 }
@@ -177,6 +189,8 @@ bool Receiver::take_record(std::uint64_t header) {
       return false;
     }
   } else {
+    ++taken_;
+    has_parts_ = has_parts_ || record == Record::kPart;
     const std::uint64_t wanted = std::min(size, request->size - request->done);
     if (wanted == 8) {
       std::memcpy(request->buffer + request->done, bytes, 8);
@@ -185,12 +199,29 @@ bool Receiver::take_record(std::uint64_t header) {
     }
     request->done += wanted;
     if (record == Record::kMessage) {
-      posted_.pop();
+      take_posted();
+      end_grant(*request, request->done >= kOfferFrom);
       request->finish();
     }
   }
   consume(size + kHeaderBytes);
   return true;
+}
+
+/// Takes the oldest receive out of the queue, since its message is here.
+void Receiver::take_posted() {
+  granter_.pass(*posted_.front());
+  posted_.pop();
+}
+
+/// Ends a receive's grant, if it has one. `is_large`: its message has
+/// kOfferFrom bytes or more.
+void Receiver::end_grant(Request& request, bool is_large) {
+  if (request.is_granted) {
+    granter_.finish(request, is_large);
+  } else {
+    granter_.learn(request, is_large);
+  }
 }
 
 void Receiver::consume(std::uint64_t length) {
@@ -206,9 +237,20 @@ void Receiver::consume(std::uint64_t length) {
   }
 }
 
+/// Whether the program has sent as many records as this end has taken since the
+/// last credit, so that it most likely answers the newest one as well. The
+/// sender of a message in parts may already wait for the credit.
+bool Receiver::is_answered() const {
+  return !has_parts_ &&
+         site_.records_sent.load(std::memory_order_relaxed) - sent_before_ >=
+             taken_;
+}
+
 /// On one host a store and, if the sender waits for room, a doorbell. Over a
 /// network an addition of the difference: additions commute, so the order in
-/// which they arrive does not matter.
+/// which they arrive does not matter. It leaves with the program's answer, if
+/// the program answers: a datagram of its own, and the one with its reply, take
+/// longer than a message's bytes.
 void Receiver::return_credit() {
   if (direct_ != nullptr) {
     store(direct_->consumed, consumed_);
@@ -222,26 +264,42 @@ void Receiver::return_credit() {
     }
     return;
   }
-  const std::array ops = {add8(sender_block_ + offsetof(SenderBlock, consumed),
-                               consumed_ - returned_, true)};
+  const acpx_op_t credit = add8(sender_block_ + offsetof(SenderBlock, consumed),
+                                consumed_ - returned_, true);
+  const std::array ops = {is_answered() ? leaves_later(credit) : credit};
   const acp_handle_t handle = channel::post(ops);
   if (handle != ACP_HANDLE_NULL) {
     last_ = handle;
     returned_ = consumed_;
+    taken_ = 0;
+    has_parts_ = false;
+    sent_before_ = site_.records_sent.load(std::memory_order_relaxed);
   }
 }
 
-/// Starts to fetch an offer for the oldest receive. False: not now.
+/// Starts to fetch an offer for the oldest receive. If the receive is granted,
+/// the sender puts the message instead. False: not now.
 bool Receiver::start_fetch(const Offer& offer) {
+  if (posted_.front()->is_granted) {
+    Request* granted = posted_.front();
+    take_posted();
+    fetches_.push_back({granted, offer.address,
+                        std::min(offer.size, granted->size),
+                        proven_copy(offers_), false, false});
+    return true;
+  }
   // Messages go one after the other when the sender helps or keys are short.
   const bool is_alone = direct_ != nullptr || is_short_of_keys_;
-  if (fetches_.size() == (is_alone ? 1 : kMaxFetches)) {
+  if (fetches_.size() >= (is_alone ? 1 : kFetches)) {
     return false;
   }
   Request* request = posted_.front();
-  Fetch fetch{
-      request,         offer.address, std::min(offer.size, request->size),
-      ACP_HANDLE_NULL, false,         false};
+  Fetch fetch{request,
+              offer.address,
+              std::min(offer.size, request->size),
+              proven_copy(offers_),
+              false,
+              false};
   if (fetch.size != 0 && !begin_fetch(fetch)) {
     drop_key(*request);
     return false;
@@ -252,7 +310,7 @@ bool Receiver::start_fetch(const Offer& offer) {
                          acp_query_ga(request->key, request->buffer),
                          fetch.size);
   }
-  posted_.pop();
+  take_posted();
   fetches_.push_back(fetch);
   return true;
 }
@@ -273,7 +331,7 @@ bool Receiver::begin_fetch(Fetch& fetch) {
 
 void Receiver::drop_key(Request& request) {
   if (request.key != ACP_ATKEY_NULL) {
-    give_key(site_, request.key);
+    ended_keys_.end(request.key);
     request.key = ACP_ATKEY_NULL;
   }
 }
@@ -290,23 +348,15 @@ bool Receiver::fetch_piece(Fetch& fetch) {
     to = acp_query_ga(request.key, request.buffer);
     size = fetch.size;
   }
-  const int before = acp_errno;
-  {
-    const BusyScope busy;
-    fetch.handle =
-        acp_copy(to, fetch.from + request.done, size, ACP_HANDLE_NULL);
+  const int reason = fetch.copy.start(to, fetch.from + request.done, size);
+  if (reason == ACPX_AGAIN) {
+    return false;
   }
-  if (fetch.handle != ACP_HANDLE_NULL) {
-    return true;
-  }
-  const int reason = acp_errno;
-  acp_errno = before;
-  if (reason != ACPX_AGAIN) {
+  if (reason != 0) {
     request.error = reason;
     fetch.size = request.done;
-    return true;
   }
-  return false;
+  return true;
 }
 
 /// Completes fetches in order, since their handles complete in order.
@@ -314,22 +364,27 @@ bool Receiver::finish_fetches() {
   bool has_worked = false;
   while (!fetches_.empty() && go_on(fetches_.front(), has_worked)) {
     Request& request = *fetches_.front().request;
+    const bool was_fetched = !request.is_granted;
+    end_grant(request, true);
     drop_key(request);
     request.done = fetches_.front().size;
-    if (request.error == 0) {
-      request.finish();
-    } else {
-      request.fail(request.error);
+    if (was_fetched) {
+      failures_ |= request.error != 0 ? failure_bit(fetched_) : 0;
+      ++fetched_;
+      ++finished_;
     }
+    request.end();
     fetches_.pop_front();
-    ++finished_;
     has_worked = true;
   }
   return has_worked;
 }
 
-/// Continues a fetch. True: the whole message is here.
+/// Continues a fetch. True: the whole message is here, or the fetch has failed.
 bool Receiver::go_on(Fetch& fetch, bool& has_worked) {
+  if (fetch.request->is_granted) {
+    return granter_.is_put(*fetch.request, fetch.request->error);
+  }
   if (fetch.is_shared) {
     SharedCopy& shared = direct_->shared;
     has_worked = copier_.advance(shared, offers_, fetch.from) || has_worked;
@@ -339,7 +394,11 @@ bool Receiver::go_on(Fetch& fetch, bool& has_worked) {
     fetch.request->error = static_cast<int>(load(shared.error));
     return true;
   }
-  while (is_complete(fetch.handle)) {
+  while (fetch.copy.is_over()) {
+    if (fetch.copy.has_failed()) {
+      fetch.request->error = ACPX_BAD_ADDRESS;
+      return true;
+    }
     if (!fetch.is_bounced) {
       return true;
     }
@@ -357,7 +416,7 @@ bool Receiver::go_on(Fetch& fetch, bool& has_worked) {
 
 /// Copies a piece that has arrived in the block to the program's buffer.
 void Receiver::take_bounced(Fetch& fetch) {
-  if (fetch.handle == ACP_HANDLE_NULL) {
+  if (!fetch.copy.is_started()) {
     return;
   }
   Request& request = *fetch.request;
@@ -365,43 +424,61 @@ void Receiver::take_bounced(Fetch& fetch) {
       std::min<std::uint64_t>(fetch.size - request.done, sizeof mine_->bounce);
   std::memcpy(request.buffer + request.done, mine_->bounce, size);
   request.done += size;
-  fetch.handle = ACP_HANDLE_NULL;
+  fetch.copy.end();
 }
 
+/// The failures come before the count, so that the sender finds them when it
+/// sees the count. Chains may be applied in any order, and the sender takes
+/// each count for its oldest fetches. So no count follows failures before these
+/// are there.
 void Receiver::tell_finished() {
+  if (!is_complete(failures_told_)) {
+    return;
+  }
   const std::array ops = {
+      xor8(sender_block_ + offsetof(SenderBlock, failures), failures_),
       add8(sender_block_ + offsetof(SenderBlock, finished), finished_, true)};
-  const acp_handle_t handle = channel::post(ops);
+  const acp_handle_t handle =
+      channel::post(std::span(ops).subspan(failures_ == 0 ? 1 : 0));
   if (handle != ACP_HANDLE_NULL) {
     last_ = handle;
+    failures_told_ = failures_ != 0 ? handle : failures_told_;
     finished_ = 0;
+    failures_ = 0;
   }
 }
 
-/// Fails the receives for which no message will come.
+/// Fails the receives for which no message will come. The sender has no message
+/// left, so it puts nothing into granted buffers.
 void Receiver::fail_posted() {
   while (Request* request = posted_.front()) {
-    posted_.pop();
+    take_posted();
+    end_grant(*request, false);
     request->fail(ACPX_CLOSED);
   }
 }
 
 /// Tells the sender that this side touches its block no more, after all other
-/// operations there (invariant 4). The sender's library answers by releasing
-/// the receiver's block.
-void Receiver::tell_closed() {
+/// operations there are complete (invariant 4). The sender's library answers by
+/// releasing the receiver's block. True: something was done, or a refused post
+/// has to be tried again.
+bool Receiver::tell_closed() {
   if (finished_ != 0) {
-    return;  // told before the last word
+    return true;  // the sender hears of this before kClosed
+  }
+  if (!is_complete(last_)) {
+    return false;
   }
   const std::array ops = {
       put8(sender_block_ + offsetof(SenderBlock, answer), kClosed, true),
       add8(sender_rank_block_ + offsetof(RankBlock, closed_ends), 1, true)};
-  const acp_handle_t handle = channel::post(ops, last_);
+  const acp_handle_t handle = channel::post(ops);
   if (handle != ACP_HANDLE_NULL) {
     last_ = handle;
     phase_ = Phase::kClosed;
     head_.store(nullptr, std::memory_order_relaxed);
   }
+  return true;
 }
 
 bool Receiver::arm() {

@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <deque>
 
+#include "middle/channel/ended_keys.h"
+#include "middle/channel/granter.h"
 #include "middle/channel/piece_copier.h"
+#include "middle/channel/proven_copy.h"
 #include "middle/channel/requests.h"
 #include "middle/channel/site.h"
 
@@ -15,9 +18,11 @@ namespace acp::middle::channel {
 /// A receiving end. Guarded by the lock of its end. Nothing here waits.
 ///
 /// 1. Records are taken in order, and only when a receive is posted for them.
-/// 2. Fetches complete in order, and `finished` counts them in order.
+/// 2. Offered messages complete in order, and `finished` counts those that were
+///    fetched when all before them are complete.
 /// 3. Credit goes back at each quarter of the ring.
-/// 4. kClosed goes to the sender after all other operations on its block.
+/// 4. kClosed goes to the sender when all other operations on its block are
+///    complete.
 class Receiver {
  public:
   /// `block` is a ReceiverBlock in this rank's heap, followed by the ring.
@@ -92,17 +97,19 @@ class Receiver {
     kClosed    ///< The sender has been told.
   };
 
-  /// An offered message that is being fetched.
+  /// An offered message that is being fetched, or put by the sender when its
+  /// receive is granted.
   struct Fetch {
-    Request* request;
-    acp_ga_t from;
-    std::uint64_t size;
-    acp_handle_t handle;
+    Request* request = nullptr;
+    acp_ga_t from = ACP_GA_NULL;
+    std::uint64_t size = 0;
+    ProvenCopy copy;  ///< The copy of the message, or of a piece.
     /// There is no key: goes piece by piece through the block.
-    bool is_bounced;
-    bool is_shared;  ///< Both ends copy it; one message at a time.
+    bool is_bounced = false;
+    bool is_shared = false;  ///< Both ends copy it; one message at a time.
   };
 
+  ProvenCopy proven_copy(std::uint64_t number);
   void give_answer();
   bool take_records();
   bool take_record(std::uint64_t header);
@@ -113,6 +120,8 @@ class Receiver {
   void take_bounced(Fetch& fetch);
   bool finish_fetches();
   void drop_key(Request& request);
+  void take_posted();
+  void end_grant(Request& request, bool is_large);
   void consume(std::uint64_t length);
 
   /// Invariant 3. A sender that waits for room has at least a quarter to wait
@@ -120,9 +129,10 @@ class Receiver {
   bool owes_credit() const { return consumed_ - returned_ >= ring_bytes_ / 4; }
 
   void return_credit();
+  bool is_answered() const;
   void tell_finished();
   void fail_posted();
-  void tell_closed();
+  bool tell_closed();
   void move_head();
 
   std::uint64_t position() const { return consumed_ & (ring_bytes_ - 1); }
@@ -144,7 +154,18 @@ class Receiver {
   /// Bytes taken out of the ring since the start.
   std::uint64_t consumed_ = 0;
   std::uint64_t returned_ = 0;  ///< Value of consumed_ that the sender knows.
+  /// Records that take_record() has taken since return_credit() returned
+  /// credit, and whether one of them was a part.
+  std::uint64_t taken_ = 0;
+  bool has_parts_ = false;
+  /// Site::records_sent when credit was returned.
+  std::uint64_t sent_before_ = 0;
+  std::uint64_t fetched_ = 0;   ///< Fetches that have ended since the start.
   std::uint64_t finished_ = 0;  ///< Fetches that the sender was not told of.
+  /// failure_bit() of each that has failed among those.
+  std::uint64_t failures_ = 0;
+  /// Newest operation that told the sender of failures.
+  acp_handle_t failures_told_ = ACP_HANDLE_NULL;
   /// Newest operation on the sender's block.
   acp_handle_t last_ = ACP_HANDLE_NULL;
   /// Address of the next header; see End::head.
@@ -153,6 +174,8 @@ class Receiver {
   std::deque<Fetch> fetches_;
   std::uint64_t offers_ = 0;  ///< Offers taken since the start.
   PieceCopier copier_;
+  EndedKeys ended_keys_;
+  Granter granter_;
 };
 
 }  // namespace acp::middle::channel

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "acp/global_memory.h"
+#include "acp/gma.h"
 
 namespace acp::middle::channel {
 
@@ -18,6 +18,12 @@ struct Request {
   std::uint64_t size = 0;  ///< Bytes of the buffer.
   std::uint64_t done = 0;  ///< Bytes written to the ring, or received.
   Request* next = nullptr;
+  /// Messages, or receives, of the channel before this one. Sender writes it
+  /// when the message was written or offered, Granter when a receive is posted.
+  std::uint64_t number = 0;
+  /// A send's put into granted memory; ACP_HANDLE_NULL: there is none. Written
+  /// by GrantedPuts.
+  acp_handle_t put = ACP_HANDLE_NULL;
   /// Key of the buffer while it is registered.
   acp_atkey_t key = ACP_ATKEY_NULL;
   std::uint32_t index = 0;
@@ -26,6 +32,9 @@ struct Request {
   bool is_receive = false;
   /// A large send that goes through the ring, because there was no key.
   bool takes_ring = false;
+  /// A receive whose buffer the sender may put the message into. Written by
+  /// Granter.
+  bool is_granted = false;
   int error = 0;  ///< Code for acp_errno when the state is kFailed.
 
   void finish() { state = RequestState::kDone; }
@@ -33,6 +42,11 @@ struct Request {
   void fail(int code) {
     error = code;
     state = RequestState::kFailed;
+  }
+
+  /// Finishes the request, or fails it with the code in `error`.
+  void end() {
+    state = error == 0 ? RequestState::kDone : RequestState::kFailed;
   }
 };
 
@@ -73,6 +87,7 @@ class RequestPool {
     request->state = RequestState::kPending;
     request->done = 0;
     request->takes_ring = false;
+    request->put = ACP_HANDLE_NULL;
     request->error = 0;
     ++in_use_;
     return request;

@@ -10,10 +10,6 @@ namespace acp::middle::channel {
 
 namespace {
 
-/// Messages of this size and more are offered and fetched, not written to the
-/// ring. The value is measured: docs/channels.md.
-constexpr std::uint64_t kOfferFrom = std::uint64_t{64} << 10;
-
 /// How far ahead cache lines of the ring are prefetched for writing.
 constexpr std::uint64_t kPrefetchBytes = 512;
 
@@ -36,7 +32,9 @@ Sender::Sender(Site& site, int receiver, acp_ga_t block, bool has_mirror)
       block_(block),
       mine_(static_cast<SenderBlock*>(acp_query_address(block))),
       mirror_(has_mirror ? reinterpret_cast<std::byte*>(mine_ + 1) : nullptr),
-      receiver_rank_block_(site.block_of(receiver)) {
+      receiver_rank_block_(site.block_of(receiver)),
+      ended_keys_(site),
+      granted_puts_(*mine_, block) {
   *mine_ = SenderBlock{};
   mine_->next = kNotKnown;
   mine_->sender = static_cast<std::uint64_t>(site.rank);
@@ -46,6 +44,7 @@ Sender::Sender(Site& site, int receiver, acp_ga_t block, bool has_mirror)
 void Sender::post(Request& request) {
   if (queue_.is_empty() && phase_ == Phase::kOpen &&
       request.size < kOfferFrom && write_message(request)) {
+    ++sent_;
     request.finish();
     wake_receiver();
     return;
@@ -55,6 +54,9 @@ void Sender::post(Request& request) {
 }
 
 bool Sender::is_idle() const {
+  if (!ended_keys_.is_empty()) {
+    return false;
+  }
   if (phase_ == Phase::kReleasing || phase_ == Phase::kReleased) {
     return phase_ == Phase::kReleased && !is_closing_;
   }
@@ -62,25 +64,29 @@ bool Sender::is_idle() const {
 }
 
 bool Sender::is_gone() const {
-  return is_closing_ && phase_ == Phase::kReleased && is_complete(last_);
+  return is_closing_ && phase_ == Phase::kReleased && ended_keys_.is_empty() &&
+         is_complete(last_);
 }
 
-/// Order: the answer, finished offers, a piece of the oldest offer, new
-/// records, the gathered records, and the end record when nothing is left.
+/// Order: ended keys, the answer, finished offers, a piece of the oldest offer,
+/// new records, puts into granted memory, the gathered records, and the end
+/// record when nothing is left.
 bool Sender::advance() {
+  bool has_worked = ended_keys_.advance();
   const std::uint64_t answer = load(mine_->answer);
   if (answer == kClosed) [[unlikely]] {
+    finish_offers();  // the receiver has told of them before it closed
     drop_all();
-    return phase_ != Phase::kReleased && release();
+    return (phase_ != Phase::kReleased && release()) || has_worked;
   }
   if (phase_ == Phase::kConnecting) {
     if (answer == kNoAnswer) {
-      return false;
+      return has_worked;
     }
     open();
   }
   const std::uint64_t before = produced_;
-  bool has_worked = finish_offers();
+  has_worked = finish_offers() || has_worked;
   if (direct_ != nullptr && !offers_.is_empty()) {
     has_worked = help() || has_worked;
   }
@@ -91,11 +97,15 @@ bool Sender::advance() {
     }
     has_worked = true;
     queue_.pop();
+    request->number = sent_++;
     if (wrote == Wrote::kOffer) {
       offers_.push(*request);
     } else {
       request->finish();
     }
+  }
+  if (direct_ == nullptr && !offers_.is_empty()) {
+    has_worked = granted_puts_.advance(offers_, sent_, last_) || has_worked;
   }
   if (is_gathering()) {
     has_worked = put_gathered() || has_worked;
@@ -113,6 +123,7 @@ void Sender::open() {
   phase_ = Phase::kOpen;
   receiver_block_ = mine_->receiver_block;
   ring_bytes_ = mine_->ring_bytes;
+  granted_puts_.connect(receiver_block_);
   if (mirror_ == nullptr) {
     direct_ = static_cast<ReceiverBlock*>(acpx_pointer(receiver_block_));
     ring_ = reinterpret_cast<std::byte*>(direct_ + 1);
@@ -145,7 +156,7 @@ bool Sender::write_message(Request& request) {
     std::uint64_t bytes = std::min(left, longest);
     if (footprint(bytes) > to_end) [[unlikely]] {
       if (left <= longest || to_end < kSmallestPart) {
-        if (!skip_to_start()) {
+        if (!skip_to_start(footprint(bytes))) {
           return false;
         }
         continue;
@@ -164,11 +175,17 @@ bool Sender::write_message(Request& request) {
   }
 }
 
+/// Over a network the receiver learns how to reach a message that it will most
+/// likely fetch.
 bool Sender::write_offer(const Request& request) {
-  if (footprint(sizeof(Offer)) > ring_bytes_ - position() && !skip_to_start()) {
+  if (footprint(sizeof(Offer)) > ring_bytes_ - position() &&
+      !skip_to_start(footprint(sizeof(Offer)))) {
     return false;
   }
   const Offer offer{acp_query_ga(request.key, request.buffer), request.size};
+  if (direct_ == nullptr && !expects_grants_) {
+    announce(offer.address, offer.size, receiver_);
+  }
   if (!write(Record::kOffer, &offer, sizeof offer)) {
     return false;
   }
@@ -210,16 +227,19 @@ bool Sender::ask_for_credit() {
 }
 
 /// Writes a record that covers the rest of the ring, so that the next record
-/// begins at the ring's start. False: no room.
-bool Sender::skip_to_start() {
+/// begins at the ring's start. Over a network it leaves with that record, whose
+/// footprint is `next_length`, if there is room for both. False: no room.
+bool Sender::skip_to_start(std::uint64_t next_length) {
   const std::uint64_t to_end = ring_bytes_ - position();
   if (!has_room(to_end) || !put_gathered()) {
     return false;
   }
   if (direct_ == nullptr) {
-    const std::array ops = {
+    const acpx_op_t skip =
         put8(receiver_block_ + sizeof(ReceiverBlock) + position(),
-             make_header(Record::kSkip, to_end - kHeaderBytes))};
+             make_header(Record::kSkip, to_end - kHeaderBytes));
+    const std::array ops = {has_room(to_end + next_length) ? leaves_later(skip)
+                                                           : skip};
     const acp_handle_t handle = channel::post(ops);
     if (handle == ACP_HANDLE_NULL) {
       return false;
@@ -269,6 +289,9 @@ bool Sender::write(Record record, const void* bytes, std::uint64_t size) {
     if (size != 0) {
       std::memcpy(record_at + kHeaderBytes, bytes, size);
     }
+    site_.records_sent.store(
+        site_.records_sent.load(std::memory_order_relaxed) + 1,
+        std::memory_order_relaxed);
     produced_ += length;
     newest_end_ = produced_ - length + kHeaderBytes + size;
     if (chains_ < kLoneChains || produced_ - put_ >= kGatherBytes) {
@@ -338,19 +361,39 @@ bool Sender::write_end() {
   return true;
 }
 
+/// Completes offers in order. A granted message is complete with its put. The
+/// receiver counts the other messages, and counts a message only when all
+/// before it are there. So the count never means a message whose grant this end
+/// has not seen.
 bool Sender::finish_offers() {
   const std::uint64_t finished = load(mine_->finished);
-  if (finished == finished_) {
-    return false;
-  }
-  for (; finished_ != finished; ++finished_) {
-    Request* request = offers_.front();
+  bool has_worked = false;
+  while (Request* request = offers_.front()) {
+    if (request->put != ACP_HANDLE_NULL) {
+      if (!granted_puts_.is_done(*request, last_)) {
+        break;
+      }
+    } else if (finished_ != finished) {
+      request->error = take_failure(finished_++);
+    } else {
+      break;
+    }
+    expects_grants_ = request->put != ACP_HANDLE_NULL;
     offers_.pop();
-    give_key(site_, request->key);
+    ended_keys_.end(request->key);
     request->key = ACP_ATKEY_NULL;
-    request->finish();
+    request->end();
+    has_worked = true;
   }
-  return true;
+  return has_worked;
+}
+
+/// The code of a failure of fetched message `number`, or 0.
+int Sender::take_failure(std::uint64_t number) {
+  const std::uint64_t changed =
+      (load(mine_->failures) ^ failures_) & failure_bit(number);
+  failures_ ^= changed;
+  return changed != 0 ? ACPX_BAD_ADDRESS : 0;
 }
 
 /// Helps to copy the oldest offered message: on one host both ends do.
@@ -360,32 +403,37 @@ bool Sender::help() {
                          acp_query_ga(request.key, request.buffer));
 }
 
-/// Completes all sends: the receiver has freed its end and drops them.
+/// Completes all sends: the receiver has freed its end and drops them. A send
+/// whose put has failed fails.
 void Sender::drop_all() {
   put_ = produced_;
   for (RequestQueue* queue : {&offers_, &queue_}) {
     while (Request* request = queue->front()) {
       queue->pop();
       if (request->key != ACP_ATKEY_NULL) {
-        give_key(site_, request->key);
+        ended_keys_.end(request->key);
         request->key = ACP_ATKEY_NULL;
       }
-      request->finish();
+      request->end();
     }
   }
 }
 
 /// Tells the receiver that this side touches its block no more, after
-/// everything that was written there.
+/// everything that was written there is complete. True: something was done, or
+/// a refused post has to be tried again.
 bool Sender::release() {
   const acp_ga_t receiver_block = mine_->receiver_block;
   if (receiver_block != ACP_GA_NULL) {
     phase_ = Phase::kReleasing;
+    if (!is_complete(last_)) {
+      return false;
+    }
     const std::array ops = {
         put8(receiver_block + offsetof(ReceiverBlock, is_released), 1, true)};
-    const acp_handle_t handle = channel::post(ops, last_);
+    const acp_handle_t handle = channel::post(ops);
     if (handle == ACP_HANDLE_NULL) {
-      return true;  // refused: try again
+      return true;
     }
     last_ = handle;
   }

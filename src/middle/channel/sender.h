@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "middle/channel/ended_keys.h"
+#include "middle/channel/granted_puts.h"
 #include "middle/channel/piece_copier.h"
 #include "middle/channel/requests.h"
 #include "middle/channel/site.h"
@@ -83,11 +85,12 @@ class Sender {
   bool write_offer(const Request& request);
   Wrote write_next(Request& request);
   bool has_room(std::uint64_t bytes);
-  bool skip_to_start();
+  bool skip_to_start(std::uint64_t next_length);
   bool write(Record record, const void* bytes, std::uint64_t size);
   bool put_gathered();
   bool write_end();
   bool finish_offers();
+  int take_failure(std::uint64_t number);
   bool help();
   void drop_all();
   bool release();
@@ -124,13 +127,21 @@ class Sender {
   /// Over a network: chains since a pass of progress found nothing gathered.
   int chains_ = 0;
   std::uint64_t consumed_ = 0;  ///< Value of mine_->consumed when last read.
+  std::uint64_t sent_ = 0;      ///< Messages written or offered.
+  /// Over a network: the last offered message that is complete was put into
+  /// granted memory. The next one most likely will be.
+  bool expects_grants_ = false;
   /// Offers known to be fetched.
   std::uint64_t finished_ = 0;
+  /// Value of mine_->failures but for offers not known to be fetched.
+  std::uint64_t failures_ = 0;
   /// Newest operation on the receiver's block.
   acp_handle_t last_ = ACP_HANDLE_NULL;
   RequestQueue queue_;   ///< Sends that are not, or not wholly, written.
-  RequestQueue offers_;  ///< Sends that are offered and not fetched.
+  RequestQueue offers_;  ///< Sends that are offered and not complete.
+  EndedKeys ended_keys_;
   PieceCopier copier_;
+  GrantedPuts granted_puts_;
 };
 
 }  // namespace acp::middle::channel

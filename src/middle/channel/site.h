@@ -13,8 +13,7 @@
 
 namespace acp::middle::channel {
 
-/// Fixed from init to fini, but for the two counters of keys, which all threads
-/// change.
+/// Fixed from init to fini, but for the counters, which all threads change.
 struct Site {
   int rank = -1;
   int module = -1;
@@ -24,8 +23,15 @@ struct Site {
   /// Messages left that do not ask for a key.
   std::atomic<int> keyless_turns{0};
 
+  /// Records that senders have written to mirrors. Threads that count at the
+  /// same time may lose one of their counts.
+  std::atomic<std::uint64_t> records_sent{0};
+
   /// Keys are scarce and belong to the program, so channels take few.
   static constexpr int kMaxKeys = 32;
+  // Each offer that its sender has not completed holds a key, so no two of them
+  // have one failure_bit().
+  static_assert(kMaxKeys <= 64);
   /// Messages that ask for no key after a refusal. A refusal costs a look at
   /// the process's mappings.
   static constexpr int kKeylessTurns = 1000;
@@ -52,9 +58,10 @@ inline acp_atkey_t take_key(Site& site, std::byte* buffer, std::size_t size) {
   return ACP_ATKEY_NULL;
 }
 
-inline void give_key(Site& site, acp_atkey_t key) {
-  acp_unregister_memory(key);
-  site.keys.fetch_sub(1, std::memory_order_relaxed);
+/// Lets a rank learn how to reach a registered buffer before it is told of the
+/// buffer, so that it need not ask. Makes no progress.
+inline void announce(acp_ga_t buffer, std::size_t size, int rank) {
+  (void)acpx_announce_memory(buffer, size, rank);
 }
 
 inline acpx_op_t put8(acp_ga_t word, std::uint64_t value, bool signal = false) {
@@ -63,6 +70,17 @@ inline acpx_op_t put8(acp_ga_t word, std::uint64_t value, bool signal = false) {
 
 inline acpx_op_t add8(acp_ga_t word, std::uint64_t value, bool signal = false) {
   return {ACPX_ADD8, signal ? ACPX_SIGNAL : 0, word, 0, 0, value, 0};
+}
+
+inline acpx_op_t xor8(acp_ga_t word, std::uint64_t mask) {
+  return {ACPX_XOR8, 0, word, 0, 0, mask, 0};
+}
+
+/// Makes a step wait for the next operation or pass of progress, so that both
+/// leave in one datagram.
+inline acpx_op_t leaves_later(acpx_op_t step) {
+  step.flags |= ACPX_MORE;
+  return step;
 }
 
 inline acpx_op_t get8(acp_ga_t word, acp_ga_t to) {
@@ -87,11 +105,13 @@ class BusyScope {
   bool was_busy_;
 };
 
-/// Posts a chain. ACP_HANDLE_NULL: the window is full; nothing was posted.
-inline acp_handle_t post(std::span<const acpx_op_t> ops,
-                         acp_handle_t order = ACP_HANDLE_NULL) {
+/// Posts a chain without an order. ACP_HANDLE_NULL: the window is full; nothing
+/// was posted. Channels wait with is_complete() where the order matters,
+/// because an order would include operations of the program, and a chain that
+/// is ordered after a failure never starts.
+inline acp_handle_t post(std::span<const acpx_op_t> ops) {
   const BusyScope busy;
-  return acpx_post(ops.data(), ops.size(), order);
+  return acpx_post(ops.data(), ops.size(), ACP_HANDLE_NULL);
 }
 
 /// Whether everything up to `handle` is complete.

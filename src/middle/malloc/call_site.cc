@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cstddef>

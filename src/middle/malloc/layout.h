@@ -13,8 +13,8 @@
 //    block, so the span cannot be dissolved. Its info then tells its class for
 //    as long as the block is in use. A stale hint therefore never gives a wrong
 //    block.
-// 4. Only a list's head can mislead when an old value comes back, so it has a
-//    tag.
+// 4. Only a list's head can mislead when an old value comes back, so it counts
+//    its changes.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,9 @@ static_assert(sizeof(Region) == 8 * (1 + kChunksPerRegion));
 /// The head of a list of spans. Each has a cache line, so that ranks that use
 /// different classes do not disturb each other.
 struct alignas(64) ListHead {
-  /// {tag:32 | page + 1:32} of the first span with free blocks. Every change
-  /// moves the tag on, so a head that comes back is not taken for the old one.
+  /// {changes:32 | page + 1:32} of the first span with free blocks. `changes`
+  /// counts the changes of the head, so a page that comes back is not taken for
+  /// the old one.
   std::uint64_t word;
 };
 

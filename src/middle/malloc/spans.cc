@@ -124,7 +124,7 @@ Outcome Spans::unlist(SizeClass size_class, Listed& first) noexcept {
     first.head = old;
     return Outcome::kDone;
   }
-  // Without the mark, the rank that frees the next block of it lists it again.
+  // Without kListed, the rank that frees the next block of it lists it again.
   std::uint64_t bits = 0;
   flight.cas(layout_.bits_of(head), kListed, 0, &bits);
   flight.get(HeapLayout::span_list(size_class), &first.head, 8);
@@ -181,7 +181,7 @@ Outcome Spans::give_back(std::span<const Blocks> spans,
   return Outcome::kDone;
 }
 
-/// Sets the blocks' bits and the mark. The rank that sets the mark of a span
+/// Sets the blocks' bits and kListed. The rank that sets kListed of a span
 /// lists it, or dissolves it when all its blocks are free (invariant 2).
 Outcome Spans::free_some(std::span<const Blocks> spans,
                          std::uint64_t& wrong) noexcept {
@@ -231,7 +231,7 @@ Outcome Spans::free_some(std::span<const Blocks> spans,
   return Outcome::kDone;
 }
 
-/// Puts marked spans that are in no list into their list.
+/// Puts spans whose kListed is set, and that are in no list, into their list.
 Outcome Spans::list(SizeClass size_class,
                     std::span<const PageNumber> heads) noexcept {
   std::uint64_t head = 0;
@@ -263,8 +263,9 @@ Outcome Spans::list(SizeClass size_class,
   return Outcome::kDone;
 }
 
-/// Returns the pages of a marked span that is in no list and wholly free. Does
-/// nothing when a rank with an old hint has taken blocks of it.
+/// Returns the pages of a span whose kListed is set, that is in no list and
+/// wholly free. Does nothing when a rank with an old hint has taken blocks of
+/// it.
 Outcome Spans::dissolve(PageNumber head,
                         SizeClass size_class,
                         bool& is_dissolved) noexcept {

@@ -32,9 +32,9 @@ acp_ga_t control_at(const Site& site, int rank, std::uint64_t number) {
   return pool_of(site, rank) + kControlsOffset + number * kControlBytes;
 }
 
-/// Takes a control that was given back. The list's head has a tag that moves on
-/// with each change, so a head that comes back is not mistaken. False: the list
-/// is empty, or the job is ending.
+/// Takes a control that was given back. The list's head counts its changes, so
+/// a number that comes back is not mistaken for the old one. False: the list is
+/// empty, or the job is ending.
 bool take_used(Scratch& scratch, int rank, std::uint64_t& number) {
   const acp_ga_t list =
       pool_of(scratch.site(), rank) + offsetof(PoolHeader, free);
@@ -57,9 +57,9 @@ bool take_used(Scratch& scratch, int rank, std::uint64_t& number) {
     if (!chain.run()) {
       return false;
     }
-    const std::uint64_t tag = (first >> 32) + 1;
+    const std::uint64_t changes = (first >> 32) + 1;
     const std::uint64_t* old =
-        chain.cas8(list, first, tag << 32 | (*link & kNumberMask));
+        chain.cas8(list, first, changes << 32 | (*link & kNumberMask));
     if (!chain.run()) {
       return false;
     }

@@ -26,7 +26,7 @@ inline constexpr std::size_t kControlBytes = 576;
 /// the library's atomics alone.
 struct alignas(64) PoolHeader {
   std::uint64_t unused;  ///< Number of the first control never used.
-  /// {tag:32 | number + 1:32} of the first control that was given back.
+  /// {changes:32 | number + 1:32} of the first control that was given back.
   std::uint64_t free;
 };
 

@@ -13,8 +13,9 @@ using structure::Scratch;
 
 namespace {
 
-/// Compares a block's key, piece by piece. The block's tag is read before and
-/// after each piece: the element may be removed and its memory used again.
+/// Compares a block's key, piece by piece. The block's serial number is read
+/// before and after each piece: the element may be removed and its memory used
+/// again.
 Match compare_block(Scratch& scratch, const Key& key, const BlockArea& area) {
   constexpr std::size_t kPiece = 4096;
   for (std::size_t done = 0; done < key.size(); done += kPiece) {
@@ -28,7 +29,7 @@ Match compare_block(Scratch& scratch, const Key& key, const BlockArea& area) {
     if (!chain.run()) {
       return Match::kFailed;
     }
-    if (*before != area.tag || *after != area.tag) {
+    if (*before != area.serial || *after != area.serial) {
       return Match::kChanged;
     }
     if (std::memcmp(bytes, key.bytes() + done, some) != 0) {
@@ -93,15 +94,15 @@ void set_found(Found& found,
   found.generation = Entry{words.entries[entry]}.generation();
   found.pair = pair_in(bucket, words, entry);
   std::copy_n(words.areas[entry], kAreaBytes / 8, found.area);
-  found.tag = Entry{words.entries[entry]}.state() == State::kBlock
-                  ? block_in(words, entry).tag
-                  : 0;
+  found.serial = Entry{words.entries[entry]}.state() == State::kBlock
+                     ? block_in(words, entry).serial
+                     : 0;
 }
 
-bool NewEntry::make(const Call& call,
-                    const Key& key,
-                    acp_ga_t value,
-                    std::uint64_t value_bytes) {
+bool NewElement::make(const Call& call,
+                      const Key& key,
+                      acp_ga_t value,
+                      std::uint64_t value_bytes) {
   key_bytes_ = key.size();
   value_bytes_ = value_bytes;
   if (fits_area(key_bytes_, value_bytes)) {
@@ -118,13 +119,13 @@ bool NewEntry::make(const Call& call,
   return block_.is_good();
 }
 
-/// A block is written before its tag, and the tag before the entry that names
-/// it.
-void NewEntry::write(Chain& chain,
-                     LockedBuckets& buckets,
-                     std::size_t entry,
-                     const Key& key,
-                     std::uint32_t uid) {
+/// A block is written before its serial number, and that before the entry that
+/// names it.
+void NewElement::write(Chain& chain,
+                       LockedBuckets& buckets,
+                       std::size_t entry,
+                       const Key& key,
+                       std::uint32_t uid) {
   const std::uint64_t generation =
       Entry{buckets.words().entries[entry]}.generation() + 1;
   if (!block_.is_good()) {
@@ -135,7 +136,7 @@ void NewEntry::write(Chain& chain,
     return;
   }
   // Different for each element that is ever written to this entry.
-  const std::uint64_t tag =
+  const std::uint64_t serial =
       std::uint64_t{uid} << 32 |
       ((buckets.words().begin + 1) * 8 + entry + 1) % 0xffff'ffff;
   const acp_ga_t first = block_.ga() + kBlockHeaderBytes;
@@ -143,11 +144,11 @@ void NewEntry::write(Chain& chain,
   if (value_bytes_ != 0) {
     chain.put(first + padded(key_bytes_), value_, value_bytes_);
   }
-  chain.put8(block_.ga(), tag);
+  chain.put8(block_.ga(), serial);
   area_[0] = block_.ga();
   area_[1] = key_bytes_;
   area_[2] = value_bytes_;
-  area_[3] = tag;
+  area_[3] = serial;
   buckets.change(
       chain, entry,
       Entry::make(State::kBlock, generation, key.fingerprint(), 0, 0), area_);

@@ -104,7 +104,7 @@ struct Location {
 
 /// A new element: its area and, when it is large, its block. The block is freed
 /// unless write() was called.
-class NewEntry {
+class NewElement {
  public:
   /// Prepares the element. Key and value are on the caller's rank, and the
   /// block is allocated on call.rank. False: no memory.

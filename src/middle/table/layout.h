@@ -91,9 +91,9 @@ struct BlockArea {
   acp_ga_t block;
   std::uint64_t key_bytes;
   std::uint64_t value_bytes;
-  /// Copy of the block's first word. The word changes when the element is
-  /// removed.
-  std::uint64_t tag;
+  /// Copy of the block's first word, its serial number. The word changes when
+  /// the element is removed.
+  std::uint64_t serial;
 };
 
 static_assert(sizeof(BlockArea) == kAreaBytes);

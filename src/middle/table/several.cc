@@ -176,7 +176,7 @@ bool insert_many(const Call& call,
         continue;
       }
       entry = free_entry(buckets.words());
-      NewEntry added;
+      NewElement added;
       if (entry == kEntries ||
           !added.make(there, one.key, pair.second.ga, pair.second.size)) {
         continue;

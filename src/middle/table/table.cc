@@ -120,7 +120,7 @@ Match search_locked(Scratch& scratch,
 /// Adds a key that no bucket has, then unlocks. The current bucket is the last.
 bool put_entry(Scratch& scratch,
                const Key& key,
-               NewEntry& element,
+               NewElement& element,
                const Location& location,
                LockedBuckets& buckets) {
   std::size_t entry = 0;
@@ -140,7 +140,7 @@ bool put_entry(Scratch& scratch,
 /// versions of the bucket.
 bool replace(Scratch& scratch,
              const Key& key,
-             NewEntry& element,
+             NewElement& element,
              const Location& location,
              LockedBuckets& buckets,
              std::size_t entry) {
@@ -251,7 +251,7 @@ Outcome insert(const Call& call,
         }
         Call there = call;
         there.rank = location.rank;
-        NewEntry added;
+        NewElement added;
         if ((!is_there && match != Match::kNo) ||
             !added.make(there, key, source.ga(), value.size)) {
           return Outcome::kFailed;
@@ -305,7 +305,7 @@ Outcome upsert_add8(const Call& call,
         }
         Call there = call;
         there.rank = location.rank;
-        NewEntry added;
+        NewElement added;
         if (match != Match::kNo ||
             !added.make(there, key, value_scratch.data_ga(), 8) ||
             !put_entry(scratch, key, added, location, buckets)) {
@@ -316,8 +316,8 @@ Outcome upsert_add8(const Call& call,
       });
 }
 
-/// Frees the entry, clears the block's tag, counts and unlocks in one flight.
-/// The block is freed after that.
+/// Frees the entry, clears the block's serial number, counts and unlocks in one
+/// flight. The block is freed after that.
 Removal remove(const Call& call, acp_element_t element) {
   Scratch key_scratch(*call.site);
   Key key;
@@ -367,8 +367,8 @@ bool is_somewhere(const Call& call, acp_ga_t to) {
   return is_good;
 }
 
-/// Copies from a block. The tag is read after the copy, which may have come
-/// after the removal of the element.
+/// Copies from a block. The serial number is read after the copy, which may
+/// have come after the removal of the element.
 Match copy_from_block(Scratch& scratch,
                       const Found& found,
                       acp_ga_t to,
@@ -378,12 +378,12 @@ Match copy_from_block(Scratch& scratch,
   }
   scratch.clear();
   Chain chain(scratch);
-  const std::uint64_t* tag =
+  const std::uint64_t* serial =
       chain.get(found.pair.first.ga - kBlockHeaderBytes, 8);
   if (!chain.run()) {
     return Match::kFailed;
   }
-  return *tag == found.tag ? Match::kYes : Match::kChanged;
+  return *serial == found.serial ? Match::kYes : Match::kChanged;
 }
 
 /// Copies from an area: the search has read the value with the bucket.
@@ -416,7 +416,7 @@ bool retrieve(const Call& call, acp_pair_t pair, std::size_t& bytes) {
     if (!is_somewhere(call, pair.second.ga)) {
       return false;
     }
-    match = found.tag != 0
+    match = found.serial != 0
                 ? copy_from_block(scratch, found, pair.second.ga, some)
                 : copy_from_area(scratch, found, pair.second.ga, some);
     bytes = match == Match::kYes ? some : 0;

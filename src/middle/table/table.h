@@ -61,7 +61,8 @@ struct Found {
   std::size_t entry = 0;
   std::uint64_t generation = 0;
   acp_pair_t pair{};
-  std::uint64_t tag = 0;  ///< Tag of the element's block; 0: it has no block.
+  /// The serial number of the element's block; 0: it has no block.
+  std::uint64_t serial = 0;
   std::uint64_t area[kAreaBytes / 8] = {};
 };
 

@@ -190,7 +190,7 @@ bool Walk::next() {
         found_.entry = entry_;
         found_.generation = word.generation();
         found_.pair = pair_in(at_, *words_, entry_);
-        found_.tag =
+        found_.serial =
             word.state() == State::kBlock ? words_->areas[entry_][3] : 0;
         std::copy_n(words_->areas[entry_], kAreaBytes / 8, found_.area);
         ++entry_;
@@ -201,7 +201,7 @@ bool Walk::next() {
 }
 
 bool Walk::copy(Copy& copy, Part part) {
-  if (found_.tag != 0) {
+  if (found_.serial != 0) {
     return copy_block(copy, part);
   }
   const std::size_t key_bytes = found_.pair.first.size;
@@ -214,8 +214,8 @@ bool Walk::copy(Copy& copy, Part part) {
   return true;
 }
 
-/// Copies the key and the value from a block. The tag is read after the copy,
-/// which may have come after the removal of the element.
+/// Copies the key and the value from a block. The serial number is read after
+/// the copy, which may have come after the removal of the element.
 bool Walk::copy_block(Copy& copy, Part part) {
   const acp_pair_t& there = found_.pair;
   const std::uint64_t key_bytes = padded(there.first.size);
@@ -229,11 +229,12 @@ bool Walk::copy_block(Copy& copy, Part part) {
   }
   Scratch scratch(*call_.site);
   Chain chain(scratch);
-  const std::uint64_t* tag = chain.get(there.first.ga - kBlockHeaderBytes, 8);
+  const std::uint64_t* serial =
+      chain.get(there.first.ga - kBlockHeaderBytes, 8);
   if (!chain.run()) {
     return false;
   }
-  copy.is_there = *tag == found_.tag;
+  copy.is_there = *serial == found_.serial;
   copy.pair = {{here, there.first.size}, {here + key_bytes, there.second.size}};
   return true;
 }

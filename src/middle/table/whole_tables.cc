@@ -169,8 +169,8 @@ bool clear(const Call& call, Extent extent) {
 
 namespace {
 
-/// Ends a locked bucket that is not empty: clears the tags of its blocks and
-/// the uids of its overflow buckets, then frees both.
+/// Ends a locked bucket that is not empty: clears the serial numbers of its
+/// blocks and the uids of its overflow buckets, then frees both.
 bool end_buckets(Scratch& scratch, LockedBuckets& buckets) {
   std::vector<acp_ga_t> blocks;
   std::vector<acp_ga_t> overflow;
@@ -192,7 +192,7 @@ bool end_buckets(Scratch& scratch, LockedBuckets& buckets) {
     for (const acp_ga_t word : *words) {
       scratch.clear();
       Chain chain(scratch);
-      chain.put8(word, 0);  // a block's tag, a bucket's uid
+      chain.put8(word, 0);  // a block's serial number, a bucket's uid
       if (!chain.run()) {
         return false;
       }

@@ -1,14 +1,14 @@
 // The client of PMIx, which mpirun of Open MPI and srun --mpi=pmix serve. It is
 // in a module, because only machines with such a launcher have libpmix. Called
-// by the bootstrap through the module's entry. A callback of libpmix may only
-// store its result and wake the caller.
+// by the bootstrap through the module's entry point. A callback of libpmix may
+// only store its result and wake the caller.
 //
 // libpmix has a thread of its own, which calls the callbacks below. An MPI
 // library of the program uses the same libpmix: PMIx_Init and PMIx_Finalize
 // count their calls.
 #include "runtime/pmix/pmix_client.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pmix.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -17,6 +17,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -35,6 +36,9 @@ namespace {
 
 /// PMIx has no limit for a value; this one keeps each message small.
 constexpr std::size_t kValueLimit = 65'535;
+
+/// Time for the launcher to end this process after an abort.
+constexpr Duration kAbortLimit = std::chrono::seconds(1);
 
 /// Readable once the connection to the launcher's process is lost. The handler
 /// has no argument of ours, so the descriptor is global; it stays open.
@@ -60,9 +64,9 @@ void on_lost_connection(std::size_t,
   }
 }
 
-/// A fence or a request for a value that is under way. The callback may come
-/// after its caller has given up, so both own it. The callback writes the other
-/// fields, and then makes `over` readable.
+/// A fence, an abort or a request for a value that is under way. The callback
+/// may come after its caller has given up, so both own it. The callback writes
+/// the other fields, and then makes `over` readable.
 struct Call {
   UniqueFd over;
   pmix_status_t status = PMIX_SUCCESS;
@@ -154,7 +158,7 @@ class AnswerLimit {
             end_process(call);
           }
         });
-    if (thread.ok()) {
+    if (thread) {
       thread_ = std::move(*thread);
     }
   }
@@ -313,9 +317,23 @@ class Pmix final : public ProcessManager {
   /// libpmix may be called by several threads.
   bool shares_connection() const noexcept override { return false; }
 
+  /// PMIx_Abort returns when the server has acted. A slurmstepd that is cut off
+  /// from slurmctld needs 10 s for that, and the caller has to end this process
+  /// sooner. The thread goes with the process.
   void abort(int exit_status, std::string_view text) override {
-    const std::string message(text);
-    (void)PMIx_Abort(exit_status, message.c_str(), nullptr, 0);
+    const auto call = make_call();
+    if (call == nullptr) {
+      return;
+    }
+    auto thread = start_thread(
+        "the abort of PMIx", [call, exit_status, message = std::string(text)] {
+          (void)PMIx_Abort(exit_status, message.c_str(), nullptr, 0);
+          signal_event(call->over.get());
+        });
+    if (thread) {
+      thread->detach();
+      (void)wait(*call, {.deadline = SteadyClock().now() + kAbortLimit});
+    }
   }
 
   void finalize() override {

@@ -1,10 +1,10 @@
-// The entry of the module libacp-pmix.so.
+// The entry point of the module libacp-pmix.so.
 #pragma once
 
 #include <memory>
 
-#include "base/result.h"
 #include "runtime/process_manager.h"
+#include "status/result.h"
 
 namespace acp::runtime {
 

@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <span>
 
-#include "base/status.h"
 #include "protocol/host_segment.h"
+#include "status/status.h"
 
 namespace acp::shm {
 

@@ -67,19 +67,17 @@ bool CrossMemory::probe(const protocol::ProcRecord& peer) noexcept {
       peer.probe_value.load(std::memory_order_relaxed);
   std::uint64_t word = 0;
   const auto bytes = std::as_writable_bytes(std::span(&word, 1));
-  if (transfer(peer, transport::Direction::kGet, bytes, address) !=
-          Status::kOk ||
+  if (copy(peer, transport::Direction::kGet, bytes, address) != Status::kOk ||
       word != expected) {
     return false;
   }
-  return transfer(peer, transport::Direction::kPut, bytes, address) ==
-         Status::kOk;
+  return copy(peer, transport::Direction::kPut, bytes, address) == Status::kOk;
 }
 
-Status CrossMemory::transfer(const protocol::ProcRecord& peer,
-                             transport::Direction direction,
-                             std::span<std::byte> local,
-                             std::uint64_t remote_address) noexcept {
+Status CrossMemory::copy(const protocol::ProcRecord& peer,
+                         transport::Direction direction,
+                         std::span<std::byte> local,
+                         std::uint64_t remote_address) noexcept {
   if (!is_allowed_.load(std::memory_order_relaxed)) {
     return Status::kUnsupported;
   }

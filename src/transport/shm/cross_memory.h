@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "base/status.h"
 #include "protocol/host_segment.h"
+#include "status/status.h"
 #include "transport/transport.h"
 
 namespace acp::shm {
@@ -24,10 +24,10 @@ class CrossMemory {
   /// Copies between `local` and an address of the peer. kUnsupported: the
   /// kernel refuses such copies for good. kBadAddress: the peer has no memory
   /// there. kPeerDead: the process is gone. kSystem: any other error, logged.
-  [[nodiscard]] Status transfer(const protocol::ProcRecord& peer,
-                                transport::Direction direction,
-                                std::span<std::byte> local,
-                                std::uint64_t remote_address) noexcept;
+  [[nodiscard]] Status copy(const protocol::ProcRecord& peer,
+                            transport::Direction direction,
+                            std::span<std::byte> local,
+                            std::uint64_t remote_address) noexcept;
 
   /// Reads and writes the peer's probe word. This shows that the kernel permits
   /// it, and that the pid belongs to the process that published the word and

@@ -2,7 +2,7 @@
 // with the engine's mutex held, so nothing here waits for another process.
 #include "transport/shm/doorbell_socket.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/random.h>
@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -67,7 +68,7 @@ bool send_token(int socket, const Address& to) noexcept {
 /// `unused`, and which ends with the thread.
 void send_without_descriptor(int unused, const Address& to) noexcept {
   int error = 0;
-  Result<std::thread> thread =
+  std::optional<std::thread> thread =
       start_thread("a thread to wake another rank", [&] {
         if (::unshare(CLONE_FILES) != 0) {
           error = errno;
@@ -80,7 +81,7 @@ void send_without_descriptor(int unused, const Address& to) noexcept {
           (void)send_token(socket.get(), to);
         }
       });
-  if (!thread.ok()) {
+  if (!thread) {
     return;
   }
   thread->join();

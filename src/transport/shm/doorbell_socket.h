@@ -6,9 +6,9 @@
 #include <mutex>
 #include <utility>
 
-#include "base/result.h"
 #include "base/unique_fd.h"
 #include "protocol/host_segment.h"
+#include "status/result.h"
 #include "transport/thread_waker.h"
 
 namespace acp::shm {

@@ -46,7 +46,7 @@ Status ShmEndpoint::transfer(transport::Direction direction,
     probe = transport_.cross_memory_.probe(peer) ? Probe::kGood : Probe::kBad;
     probe_.store(probe, std::memory_order_relaxed);
   }
-  return probe == Probe::kGood ? transport_.cross_memory_.transfer(
+  return probe == Probe::kGood ? transport_.cross_memory_.copy(
                                      peer, direction, local, remote_address)
                                : Status::kUnsupported;
 }

@@ -143,6 +143,8 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   Status post(std::span<const transport::RemoteStep> steps,
               std::uint64_t token) override;
 
+  void announce(const transport::LocalBytes& bytes) override;
+
   /// Makes the UCP endpoint, sends the open packet and rows, and flushes posted
   /// steps. False: no room, call again. Not for use inside a callback of UCX.
   bool flush();

@@ -52,12 +52,14 @@ bool Endpoint::on_control(std::span<const std::byte> bytes) {
   if (control->epoch != shared_.regions.epoch()) {
     return true;  // from before a reset: its region is gone
   }
+  const auto unpack = [this](std::span<const std::byte> rkey) {
+    return unpack_rkey(rkey);
+  };
   switch (control->kind) {
     case ControlKind::kWant: on_want(*control); break;
-    case ControlKind::kRegion:
-      peer_memory_.on_region(*control, [this](std::span<const std::byte> rkey) {
-        return unpack_rkey(rkey);
-      });
+    case ControlKind::kRegion: peer_memory_.on_region(*control, unpack); break;
+    case ControlKind::kAnnounce:
+      (void)peer_memory_.on_announce(*control, unpack);
       break;
     case ControlKind::kRevoke: on_revoke(*control); break;
     case ControlKind::kRevoked:
@@ -78,6 +80,20 @@ void Endpoint::on_want(const Control& want) {
       want, worker_, shared_.executes_atomics && worker_.color() == 0, *this);
   shared_.counters.told += told.size != 0 ? 1 : 0;
   send_control(std::move(told));
+}
+
+/// An endpoint without a connection becomes no holder.
+void Endpoint::announce(const transport::LocalBytes& bytes) {
+  if (state_ != EndpointState::kReady) {
+    return;
+  }
+  for (Control& told : shared_.regions.announce(
+           bytes, worker_, shared_.executes_atomics && worker_.color() == 0,
+           *this)) {
+    ++shared_.counters.told;
+    send_control(std::move(told));
+  }
+  (void)send_controls();  // in front of a message that is sent next
 }
 
 /// Nothing when the peer is lost, or UCX refuses the bytes.

@@ -44,16 +44,6 @@ ucp_atomic_op_t atomic_of(Opcode opcode) noexcept {
   }
 }
 
-bool is_write(const RemoteStep& step) noexcept {
-  return step.opcode == Opcode::kPut || step.opcode == Opcode::kPut8;
-}
-
-std::uint64_t bytes_of(const RemoteStep& step) noexcept {
-  return protocol::is_atomic(step.opcode) ? step.width
-         : step.opcode == Opcode::kPut8   ? 8
-                                          : step.size;
-}
-
 ucp_request_param_t params_for(ucp_send_nbx_callback_t callback, void* data) {
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
@@ -82,10 +72,12 @@ bool Endpoint::can_post(std::span<const RemoteStep> steps) const noexcept {
     const bool is_atomic = protocol::is_atomic(step.opcode);
     const bool is_last = &step == &steps.back();
     // With atomics of devices, others than those of 8 bytes are the CPU's.
-    const bool is_known = is_atomic
-                              ? is_for_device(step) || !shared_.executes_atomics
-                              : is_write(step) || step.opcode == Opcode::kGet;
-    if (!is_known || step.flags != 0 || (!is_last && !is_write(step))) {
+    const bool is_known =
+        is_atomic
+            ? is_for_device(step) || !shared_.executes_atomics
+            : protocol::is_put(step.opcode) || step.opcode == Opcode::kGet;
+    if (!is_known || step.flags != 0 ||
+        (!is_last && !protocol::is_put(step.opcode))) {
       return false;
     }
   }
@@ -138,12 +130,13 @@ Feasible Endpoint::find_window(const RemoteStep& step,
 
 /// Plans the operations of a step. One ends where the peer's window ends.
 Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
-  const std::uint64_t size = bytes_of(step);
-  MyRegion* mine =
-      step.local == nullptr ? nullptr : shared_.regions.live(step.local_key);
+  const std::uint64_t size = protocol::bytes_at_remote(step);
+  MyRegion* mine = step.local_memory == nullptr
+                       ? nullptr
+                       : shared_.regions.live(step.local_key);
   const bool needs_local =
       step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
-  if ((mine == nullptr) != (step.local == nullptr) ||
+  if ((mine == nullptr) != (step.local_memory == nullptr) ||
       (needs_local && mine == nullptr)) {
     return Feasible::kNever;
   }
@@ -182,7 +175,7 @@ void Endpoint::start(const Plan& plan, std::uint64_t token) {
       fence();
     }
     before = part.step;
-    has_write = has_write || is_write(*part.step);
+    has_write = has_write || protocol::is_put(part.step->opcode);
     Operation& operation = shared_.operations.take();
     operation = {.endpoint = this,
                  .chain = &chain,
@@ -239,12 +232,12 @@ ucs_status_ptr_t Endpoint::start_operation(const RemoteStep& step,
   const ucp_request_param_t param =
       params_for(on_operation_callback, &operation);
   if (step.opcode == Opcode::kGet) {
-    return ucp_get_nbx(ucp_, step.local + done, size, address,
+    return ucp_get_nbx(ucp_, step.local_memory + done, size, address,
                        theirs.rkey.get(), &param);
   }
   const void* from = step.opcode == Opcode::kPut8
                          ? static_cast<const void*>(&operation.operand)
-                         : step.local + done;
+                         : step.local_memory + done;
   return ucp_put_nbx(ucp_, from, size, address, theirs.rkey.get(), &param);
 }
 
@@ -254,7 +247,7 @@ ucs_status_ptr_t Endpoint::start_atomic(const RemoteStep& step,
                                         std::uint64_t address,
                                         Operation& operation) {
   const bool is_cas = step.opcode == Opcode::kCas;
-  operation.local = step.local;
+  operation.local = step.local_memory;
   operation.result_bytes = step.width;
   operation.operand = is_cas ? step.compare : step.operand;
   operation.result = step.operand;

@@ -6,7 +6,7 @@
 //          4  u32 number    of the packet, counted per process and color
 //          8  u64 job       part of the job's random id; tells strangers
 //         16  rows: u32 size, then that many bytes. The highest bit of a size
-//             marks a control row (control.h)
+//             tells a control row (control.h)
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 #include <ucp/api/ucp.h>
 
 #include "base/log.h"
-#include "base/result.h"
+#include "status/result.h"
 #include "transport/transport.h"
 #include "transport/ucx/address_card.h"
 #include "transport/ucx/mapping.h"

@@ -38,9 +38,10 @@ std::optional<Control> decode_control(std::span<const std::byte> bytes) {
   control.address = load_little<std::uint64_t>(bytes.data() + 40);
   const auto rkey = bytes.subspan(kControlBytes);
   const bool is_known = control.kind >= ControlKind::kWant &&
-                        control.kind <= ControlKind::kRevoked;
-  const bool has_window =
-      control.kind == ControlKind::kRegion && control.size != 0;
+                        control.kind <= ControlKind::kAnnounce;
+  const bool tells = control.kind == ControlKind::kRegion ||
+                     control.kind == ControlKind::kAnnounce;
+  const bool has_window = tells && control.size != 0;
   // Neither offsets nor addresses of a window may wrap around.
   const bool wraps = control.size > UINT64_MAX - control.offset ||
                      control.size > UINT64_MAX - control.address;

@@ -5,13 +5,14 @@
 //                  1  3 B zero
 //                  4  u32 key       index in the owner's key table
 //                  8  u32 epoch     resets so far; another epoch is ignored
-//                 12  u32 rkey      kRegion: bytes of the packed rkey, else 0
-//                 16  u64 offset    kWant: wanted byte. kRegion: of the window
-//                 24  u64 state     kRegion, kRevoke, kRevoked: of the entry
-//                 32  u64 size      kRegion: of the window; 0: there is none
-//                 40  u64 address   kRegion: of the window, in the owner
+//                 12  u32 rkey      with a window: bytes of the packed rkey
+//                 16  u64 offset    kWant: wanted byte. Else: of the window
+//                 24  u64 state     all but kWant: of the entry
+//                 32  u64 size      of the window; 0: there is none
+//                 40  u64 address   of the window, in the owner
 //                 48  packed rkey
 //
+// Only kRegion and kAnnounce have a window.
 // docs/verbs.md, "Keys", has the rules.
 #pragma once
 
@@ -27,10 +28,11 @@ namespace acp::transport {
 inline constexpr std::size_t kControlBytes = 48;
 
 enum class ControlKind : std::uint8_t {
-  kWant = 1,     ///< Asks for the window of a byte.
-  kRegion = 2,   ///< Answers with a window, or with none.
-  kRevoke = 3,   ///< Demands that a region is dropped.
-  kRevoked = 4,  ///< Confirms that it is dropped.
+  kWant = 1,      ///< Asks for the window of a byte.
+  kRegion = 2,    ///< Answers with a window, or with none.
+  kRevoke = 3,    ///< Demands that a region is dropped.
+  kRevoked = 4,   ///< Confirms that it is dropped.
+  kAnnounce = 5,  ///< Tells of a window before anybody has asked.
 };
 
 /// A plain value.

@@ -1,5 +1,6 @@
-// The memory windows of which an endpoint's peer has told it. A window that a
-// step needs and that is not known is asked for.
+// The memory windows of which an endpoint's peer has told it, in an answer or
+// in an announcement. A window that a step needs and that is not known is asked
+// for.
 #pragma once
 
 #include <cstdint>
@@ -61,13 +62,20 @@ class PeerMemory {
   /// nothing when they are of no use.
   void on_region(const Control& told, auto unpack) {
     question_.on_answer(told);
+    if (told.size != 0 && !on_announce(told, unpack)) {
+      question_.deny();
+    }
+  }
+
+  /// The peer has told of a window. False: there is none, or its rkey is of no
+  /// use.
+  bool on_announce(const Control& told, auto unpack) {
     if (told.size == 0) {
-      return;
+      return false;
     }
     std::optional<Rkey> rkey = unpack(told.rkey);
     if (!rkey) {
-      question_.deny();
-      return;
+      return false;
     }
     add({.key = told.key,
          .state = told.state,
@@ -75,6 +83,7 @@ class PeerMemory {
          .size = told.size,
          .address = told.address,
          .rkey = std::move(*rkey)});
+    return true;
   }
 
   /// The window that holds the byte; null when none does.

@@ -18,6 +18,9 @@ namespace acp::transport {
 inline constexpr std::uint64_t kRegistrationBytes = 16 << 20;
 inline constexpr std::uint64_t kSparseRegistrationBytes = 2 << 20;
 
+/// Windows of an announcement. The peer asks for further windows.
+inline constexpr std::size_t kMaxAnnounced = 4;
+
 /// An endpoint whose peer has been told of regions.
 class Holder {
  public:
@@ -202,6 +205,34 @@ class Regions {
       add_holder(*mine, holder);
     }
     return told;
+  }
+
+  /// The announcement of a region's bytes to the peer of `holder`, one row for
+  /// each window. Empty when the peer was told of the region before: so at most
+  /// kMaxAnnounced rows for each region wait for room.
+  std::vector<Control> announce(const LocalBytes& bytes,
+                                auto& registrar,
+                                bool has_any_color,
+                                Holder& holder) {
+    std::vector<Control> rows;
+    const Mine* mine = live(bytes.key);
+    if (mine == nullptr ||
+        std::ranges::find(mine->holders_, &holder) != mine->holders_.end()) {
+      return rows;
+    }
+    const std::uint64_t end = bytes.offset + bytes.size;
+    std::uint64_t next = bytes.offset;
+    while (next < end && rows.size() < kMaxAnnounced) {
+      Control told = answer({.key = bytes.key, .offset = next}, registrar,
+                            has_any_color, holder);
+      if (told.size == 0) {
+        break;
+      }
+      told.kind = ControlKind::kAnnounce;
+      next = told.offset + told.size;
+      rows.push_back(std::move(told));
+    }
+    return rows;
   }
 
   /// The peer of a holder has dropped a region.

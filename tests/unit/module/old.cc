@@ -9,6 +9,9 @@ const char* old_stamp() noexcept {
 
 }  // namespace
 
+// The loader looks for this name.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" __attribute__((visibility("default")))
 const acp::ModuleTable acp_module;
 const acp::ModuleTable acp_module = {old_stamp, nullptr, nullptr};
+// NOLINTEND(readability-identifier-naming)

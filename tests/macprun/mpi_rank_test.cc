@@ -1,6 +1,6 @@
 // Tests how macprun reads the variables of MPI launchers, and the command line
 // of a seat.
-#include "launcher/mpi_place.h"
+#include "launcher/mpi_rank.h"
 
 #include <map>
 #include <string>
@@ -16,8 +16,8 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-std::optional<MpiPlace> find(const Variables& variables) {
-  return find_mpi_place([&variables](const char* name) {
+std::optional<MpiRank> find(const Variables& variables) {
+  return find_mpi_rank([&variables](const char* name) {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
   });
@@ -25,7 +25,7 @@ std::optional<MpiPlace> find(const Variables& variables) {
 
 }  // namespace
 
-TEST_CASE("mpi place: the variables of each launcher", "[macprun]") {
+TEST_CASE("mpi rank: the variables of each launcher", "[macprun]") {
   const Variables all[] = {
       {{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "5"}},
       {{"PMI_RANK", "3"}, {"PMI_SIZE", "5"}},
@@ -33,34 +33,34 @@ TEST_CASE("mpi place: the variables of each launcher", "[macprun]") {
       {{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "5"}},
   };
   for (const Variables& variables : all) {
-    const auto place = find(variables);
-    REQUIRE(place);
-    CHECK(place->rank == 3);
-    CHECK(place->size == 5);
+    const auto found = find(variables);
+    REQUIRE(found);
+    CHECK(found->rank == 3);
+    CHECK(found->size == 5);
   }
 }
 
-TEST_CASE("mpi place: an inner launcher comes before the job's", "[macprun]") {
-  const auto place = find({{"PMI_RANK", "1"},
+TEST_CASE("mpi rank: an inner launcher comes before the job's", "[macprun]") {
+  const auto found = find({{"PMI_RANK", "1"},
                            {"PMI_SIZE", "2"},
                            {"SLURM_PROCID", "0"},
                            {"SLURM_STEP_NUM_TASKS", "1"}});
-  REQUIRE(place);
-  CHECK(place->rank == 1);
-  CHECK(place->size == 2);
+  REQUIRE(found);
+  CHECK(found->rank == 1);
+  CHECK(found->size == 2);
 }
 
-TEST_CASE("mpi place: nothing, or no numbers", "[macprun]") {
+TEST_CASE("mpi rank: nothing, or no numbers", "[macprun]") {
   CHECK_FALSE(find({}));
   CHECK_FALSE(find({{"PMI_RANK", ""}}));
   CHECK_FALSE(find({{"OMPI_COMM_WORLD_RANK", "-1"}}));
   CHECK_FALSE(find({{"SLURM_PROCID", "1x"}}));
-  const auto place = find({{"PMIX_RANK", "2"}});
-  REQUIRE(place);
-  CHECK(place->size == 0);
+  const auto found = find({{"PMIX_RANK", "2"}});
+  REQUIRE(found);
+  CHECK(found->size == 0);
 }
 
-TEST_CASE("mpi place: what an inner job must not inherit", "[macprun]") {
+TEST_CASE("mpi rank: what an inner job must not inherit", "[macprun]") {
   CHECK(is_of_one_mpi_job("OMPI_COMM_WORLD_RANK=1"));
   CHECK(is_of_one_mpi_job("PMI_FD=7"));
   CHECK(is_of_one_mpi_job("PMIX_SERVER_URI2=x"));

@@ -1,8 +1,6 @@
 // The texts of the reasons for failures. Called for log lines of all layers and
-// by acpx_strerror. Users read them, so they speak of acp_init and ranks, as
-// the list of reasons in status.h does. No other code of base may depend on
-// such words.
-#include "base/status.h"
+// by acpx_strerror. Pure.
+#include "status/status.h"
 
 #include <array>
 

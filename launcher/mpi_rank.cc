@@ -1,7 +1,7 @@
 // Reads what launchers of MPI programs tell their processes. The join command
 // calls it in a process that mpirun, mpiexec or srun has started, and the seat
 // calls it for the environment of such a launcher. Pure.
-#include "launcher/mpi_place.h"
+#include "launcher/mpi_rank.h"
 
 #include <array>
 
@@ -28,10 +28,10 @@ constexpr std::array<Variables, 4> kVariables = {{
 
 }  // namespace
 
-std::optional<MpiPlace> find_mpi_place(const Settings::Lookup& lookup) {
+std::optional<MpiRank> find_mpi_rank(const Settings::Lookup& lookup) {
   for (const Variables& one : kVariables) {
     if (const auto rank = number_in(lookup(one.rank))) {
-      return MpiPlace{*rank, number_in(lookup(one.size)).value_or(0)};
+      return MpiRank{*rank, number_in(lookup(one.size)).value_or(0)};
     }
   }
   return std::nullopt;

@@ -1,6 +1,6 @@
 // Binomial tree and recursive doubling, as lists of nodes. Called by
-// collectives, splits and the partition. Pure, so all nodes get equal plans.
-#include "qmp/plan.h"
+// collectives, splits and the partition. Pure, so all nodes get equal trees.
+#include "qmp/tree.h"
 
 #include <algorithm>
 
@@ -32,13 +32,13 @@ std::vector<int> partner_ranks(const QMP_comm_struct& comm) {
   if (comm.me != 0) {
     nodes.push_back(parent_of(comm));
   }
-  const Plan plan(comm);
-  if (plan.is_paired()) {
-    nodes.push_back(plan.me ^ 1);
+  const TreePosition position(comm);
+  if (position.is_paired()) {
+    nodes.push_back(position.me ^ 1);
   }
-  if (!plan.is_paired() || plan.me % 2 == 0) {
-    for (int mask = 1; mask < plan.power; mask *= 2) {
-      nodes.push_back(plan.node_of(plan.block ^ mask));
+  if (!position.is_paired() || position.me % 2 == 0) {
+    for (int mask = 1; mask < position.power; mask *= 2) {
+      nodes.push_back(position.node_of(position.block ^ mask));
     }
   }
   std::sort(nodes.begin(), nodes.end());

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "base/status.h"
+#include "status/status.h"
 
 namespace acp {
 

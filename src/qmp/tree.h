@@ -12,8 +12,8 @@ namespace qmp {
 /// The position of this node in the tree of a reduction. The first nodes form
 /// `pairs` pairs, the others stay single. Pairs and single nodes together are
 /// `power` blocks, a power of two.
-struct Plan {
-  explicit Plan(const QMP_comm_struct& comm)
+struct TreePosition {
+  explicit TreePosition(const QMP_comm_struct& comm)
       : power(static_cast<int>(
             std::bit_floor(static_cast<unsigned>(comm.nodes())))),
         pairs(comm.nodes() - power),

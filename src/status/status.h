@@ -5,7 +5,7 @@
 
 namespace acp {
 
-/// The reason of a failure. The values are those of the public codes in
+/// The reason of a failure. The values equal the public codes in
 /// acp/infrastructure.h (ACPX_...); api/ checks that at compile time.
 enum class Status : std::uint8_t {
   kOk = 0,
@@ -28,7 +28,7 @@ enum class Status : std::uint8_t {
   kTimedOut = 17,     ///< A deadline passed.
   kSystem = 18,       ///< A system call failed; the log line has its text.
   kProtocol = 19,     ///< Received bytes that no version of this code sends.
-  kOrderFailed = 20,  ///< An operation that this one was ordered after failed.
+  kOrderFailed = 20,  ///< An operation that comes before it in order failed.
   kBadOption = 21,    ///< Unknown option or a setting's value out of range.
   kClosed = 22,       ///< The other side has closed the connection or call.
 };

@@ -10,7 +10,7 @@
 namespace acp::launcher {
 
 /// Plain value.
-struct MpiPlace {
+struct MpiRank {
   std::uint32_t rank = 0;  ///< The rank in MPI_COMM_WORLD.
   std::uint32_t size = 0;  ///< The size of MPI_COMM_WORLD; 0: unknown.
 };
@@ -18,7 +18,7 @@ struct MpiPlace {
 /// Reads the variables of Open MPI, of PMI (MPICH, its relatives and srun), of
 /// PMIx, and of a Slurm step, in this order. nullopt: no launcher of MPI
 /// programs has started this process. `lookup` reads its environment.
-std::optional<MpiPlace> find_mpi_place(const Settings::Lookup& lookup);
+std::optional<MpiRank> find_mpi_rank(const Settings::Lookup& lookup);
 
 /// Whether the variable says something about one process of an MPI job, or
 /// about one job. A launcher that inherits it from an outer job may take it for
