@@ -12,8 +12,9 @@ sources=$(mktemp)
 parts=$(mktemp)
 trap 'rm -f "$sources" "$parts"' EXIT
 # One line, in which neighbouring literals are one literal.
-git ls-files -co --exclude-standard 'src/*.cc' 'src/*.h' 'launcher/*.cc' \
-  'launcher/*.h' 'udp/*.cc' 'udp/*.h' 'verbs/*.cc' 'verbs/*.h' |
+# shellcheck disable=SC2046 # the folders are words
+git ls-files -co --exclude-standard src launcher $(tools/lint/network_folders.sh) |
+  grep -E '\.(cc|h)$' |
   xargs cat | tr '\n' ' ' | sed -E 's/" +"//g; s/ +/ /g' >"$sources"
 grep -E '^\| `' "$page" | sed 's/^| //; s/ | .*//' | grep -oE '`[^`]+`' |
   tr -d '`' |

@@ -19,7 +19,8 @@ if test -z "$formatter"; then
   exit 77
 fi
 
-files=$(find include src verbs udp tools tests launcher docs/examples \
+# shellcheck disable=SC2046 # the folders are words
+files=$(find include src $(tools/lint/network_folders.sh) tools tests launcher docs/examples \
   -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.cc' 2>/dev/null |
   sort)
 case ${1:-} in

@@ -4,36 +4,54 @@
 #   cmake [-DROOT=<tree>] -P tools/lint/check_layers.cmake
 #
 # Fails with one line for each include that the table does not list. A layer
-# always sees itself. Tests may include everything and are not looked at.
+# always sees itself. Tests may include every layer. A second table names headers
+# with long compile times and the files that may include them. It holds for tests
+# as well.
 cmake_minimum_required(VERSION 3.25)
 
 if(NOT DEFINED ROOT)
   get_filename_component(ROOT "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 endif()
 
+# The networks by their folders, from their rows. A scratch tree of the self-test
+# has none.
+set(rows_file "${ROOT}/src/settings/networks.def")
+if(NOT EXISTS "${rows_file}")
+  set(rows_file "${CMAKE_CURRENT_LIST_DIR}/../../src/settings/networks.def")
+endif()
+file(STRINGS "${rows_file}" networks REGEX "^ACP_(MODULE_)?NETWORK\\(")
+list(TRANSFORM networks REPLACE "^[A-Z_]+\\(([a-z0-9_]+).*" "\\1")
+# A network with a protocol of ours has a folder at the top.
+cmake_path(GET rows_file PARENT_PATH settings_folder)
+set(top_networks)
+foreach(network IN LISTS networks)
+  if(IS_DIRECTORY "${settings_folder}/../../${network}")
+    list(APPEND top_networks ${network})
+  endif()
+endforeach()
+
 # ---- The table ------------------------------------------------------------
 # "public" is include/: the headers that an outsider can use.
-set(network_needs base settings transport protocol)
-set(below_runtime base settings protocol transport self shm ucx verbs udp gmm gma agent)
+set(network_needs base status settings transport protocol)
+set(below_runtime base status settings protocol transport self shm ${networks} gmm gma agent)
 
 set(ALLOW_public)
 set(ALLOW_base)
-set(ALLOW_settings base)
-set(ALLOW_protocol base settings)
-set(ALLOW_transport base settings protocol)
-set(ALLOW_self ${network_needs})
-set(ALLOW_shm ${network_needs})
-set(ALLOW_ucx ${network_needs})
-set(ALLOW_verbs ${network_needs})
-set(ALLOW_udp ${network_needs})
-set(ALLOW_gmm base protocol transport)
-set(ALLOW_gma base protocol transport gmm public)
-set(ALLOW_agent base protocol transport gmm)
+set(ALLOW_status base)
+set(ALLOW_settings base status)
+set(ALLOW_protocol base status settings)
+set(ALLOW_transport base status settings protocol)
+foreach(network self shm ${networks})
+  set(ALLOW_${network} ${network_needs})
+endforeach()
+set(ALLOW_gmm base status protocol transport)
+set(ALLOW_gma base status protocol transport gmm public)
+set(ALLOW_agent base status protocol transport gmm)
 set(ALLOW_runtime ${below_runtime} public)
 # middle: the list of its modules, which acp_init adds.
 set(ALLOW_api ${below_runtime} runtime middle public)
 # Clients of the public interface, as any program is. The middle layer is built
-# into libacp and so may use base/ as well, which has no state of a job.
+# into libacp and so may use base/ as well, which knows nothing of ACP.
 set(ALLOW_middle base public)
 # inbox: short messages between ranks, for qmp and compat.
 set(ALLOW_inbox public)
@@ -42,12 +60,12 @@ set(ALLOW_compat public inbox)
 set(ALLOW_fortran public)
 set(ALLOW_examples public)
 # Programs of ours beside the library.
-set(ALLOW_launcher base settings protocol public)
+set(ALLOW_launcher base status settings protocol public)
 # gmm: acp_info takes addresses apart. api: acp_info --job asks for facts that are
 # no business of programs.
-set(ALLOW_tools base settings protocol transport gmm api public)
+set(ALLOW_tools base status settings protocol transport gmm api public)
 
-set(LAYERS public base settings protocol transport self shm ucx verbs udp gmm gma agent
+set(LAYERS public base status settings protocol transport self shm ${networks} gmm gma agent
   runtime api middle inbox qmp compat fortran examples launcher tools)
 
 # Foreign headers that only some files may include: a name for the message, the
@@ -60,14 +78,52 @@ set(FOREIGN_ucx_FILES "^(src/transport/ucx/|tools/acp_perf/ucp_|tools/acp_info/p
 set(FOREIGN_pmix_HEADERS "^pmix")
 set(FOREIGN_pmix_FILES "^src/runtime/pmix/")
 set(FOREIGN_sockets_HEADERS "^(sys/socket\\.h|sys/un\\.h|netinet/|arpa/|netdb\\.h)")
+list(JOIN top_networks "/|" may_have_sockets)
 set(FOREIGN_sockets_FILES
-  "^(udp/|verbs/|src/transport/(shm/|(socket_)?address\\.|interfaces\\.)|src/runtime/(bootstrap|pmi_connection)|launcher/|tools/)")
+  "^(${may_have_sockets}/|src/transport/(shm/|(socket_)?address\\.|interfaces\\.)|src/runtime/(bootstrap|pmi_connection)|launcher/|tools/)")
+
+# Headers with long compile times. A list has a name, the headers, a light header
+# among them, the files that may include the list, and a remedy for the message.
+# Our headers carry their includes into many files, so most lists are for .cc
+# files only.
+set(HEAVY fmt json regex cli hwloc catch streams random)
+set(HEAVY_fmt_HEADERS "^fmt/")
+set(HEAVY_fmt_LIGHT "fmt/core.h")
+set(HEAVY_fmt_FILES "^$")
+set(HEAVY_fmt_INSTEAD "<fmt/core.h> has format and print, base/join_texts.h joins")
+set(HEAVY_json_HEADERS "^nlohmann/")
+set(HEAVY_json_LIGHT "nlohmann/json_fwd.hpp")
+set(HEAVY_json_FILES "^tools/acp_info/(main|json|job|job_report)\\.cc$"
+  "^tools/acp_perf/report\\.cc$"
+  "^tests/multiproc/statistics_test\\.cc$"
+  "^tests/tools/(info|perf_report)_test\\.cc$")
+set(HEAVY_json_INSTEAD "headers include <nlohmann/json_fwd.hpp>")
+set(HEAVY_regex_HEADERS "^regex$")
+set(HEAVY_regex_FILES "^tools/acp_perf/options\\.cc$" "^tests/launcher/hosts_jobs_test\\.cc$")
+set(HEAVY_regex_INSTEAD "search text with std::string_view")
+set(HEAVY_cli_HEADERS "^CLI/")
+set(HEAVY_cli_FILES "^tools/(acp_info/main|acp_perf/options)\\.cc$")
+set(HEAVY_cli_INSTEAD "one file of a program parses its options")
+set(HEAVY_hwloc_HEADERS "^hwloc")
+set(HEAVY_hwloc_FILES "^launcher/binding\\.cc$")
+set(HEAVY_hwloc_INSTEAD "launcher/binding.h asks hwloc")
+set(HEAVY_catch_HEADERS "^catch2/")
+set(HEAVY_catch_FILES "^tests/")
+set(HEAVY_catch_INSTEAD "Catch2 is for tests")
+set(HEAVY_streams_HEADERS "^(filesystem|fstream|iostream|iomanip|sstream|future|ranges)$")
+set(HEAVY_streams_FILES "\\.cc$" "^include/scu/sysfunc\\.h$" "^tests/(support/spmd|rdma-vm/not_ready)\\.h$")
+set(HEAVY_streams_INSTEAD "include it in the .cc file")
+set(HEAVY_random_HEADERS "^(random|condition_variable)$")
+set(HEAVY_random_FILES "\\.cc$" "^launcher/(agent_links|retry_pauses)\\.h$"
+  "^src/runtime/(host_watch|pmi_connection)\\.h$"
+  "^tests/(support/spmd|hosts/forger|rdma-vm/(pair|held_writes))\\.h$")
+set(HEAVY_random_INSTEAD "include it in the .cc file")
 
 # ---- Names ----------------------------------------------------------------
 
 # The layer a file belongs to, from its path in the tree.
 function(layer_of_file path out)
-  if(path MATCHES "^src/transport/(self|shm|ucx)/")
+  if(path MATCHES "^src/transport/([a-z0-9_]+)/" AND CMAKE_MATCH_1 IN_LIST LAYERS)
     set(layer "${CMAKE_MATCH_1}")
   elseif(path MATCHES "^src/([a-z_]+)/")
     set(layer "${CMAKE_MATCH_1}")
@@ -84,7 +140,7 @@ endfunction()
 # The layer an include names; "" for the languages' and foreign headers.
 function(layer_of_include name out)
   set(layer "")
-  if(name MATCHES "^transport/(self|shm|ucx)/")
+  if(name MATCHES "^transport/([a-z0-9_]+)/" AND CMAKE_MATCH_1 IN_LIST LAYERS)
     set(layer "${CMAKE_MATCH_1}")
   elseif(name MATCHES "^(acp|qmp|lqcd|scu|hmpi)[a-z_]*\\.(h|hpp)$" OR
          name MATCHES "^(acp|scu)/")
@@ -127,34 +183,75 @@ function(check_foreign file name)
   endforeach()
 endfunction()
 
-set(globs)
-foreach(top include src verbs udp launcher tools docs/examples)
-  foreach(ending h hpp c cc)
-    list(APPEND globs "${ROOT}/${top}/*.${ending}")
+# A header with a long compile time: the list of files.
+function(check_heavy file name)
+  foreach(heavy IN LISTS HEAVY)
+    if(NOT name MATCHES "${HEAVY_${heavy}_HEADERS}" OR name STREQUAL "${HEAVY_${heavy}_LIGHT}")
+      continue()
+    endif()
+    set(may FALSE)
+    foreach(pattern IN LISTS HEAVY_${heavy}_FILES)
+      if(file MATCHES "${pattern}")
+        set(may TRUE)
+      endif()
+    endforeach()
+    if(NOT may)
+      string(CONCAT text "${file}: <${name}> takes long to compile: "
+        "${HEAVY_${heavy}_INSTEAD}, or name the file in HEAVY_${heavy}_FILES")
+      refuse("${text}")
+    endif()
+  endforeach()
+endfunction()
+
+# The include lines of a file.
+function(read_includes file out)
+  file(STRINGS "${ROOT}/${file}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+  set(${out} "${lines}" PARENT_SCOPE)
+endfunction()
+
+# The sources below some folders.
+function(list_sources out)
+  set(globs)
+  foreach(top IN LISTS ARGN)
+    foreach(ending h hpp c cc)
+      list(APPEND globs "${ROOT}/${top}/*.${ending}")
+    endforeach()
+  endforeach()
+  file(GLOB_RECURSE files RELATIVE "${ROOT}" ${globs})
+  set(${out} "${files}" PARENT_SCOPE)
+endfunction()
+
+list_sources(files include src ${top_networks} launcher tools docs/examples)
+list_sources(tests tests)
+set(includes 0)
+foreach(file IN LISTS tests)
+  read_includes("${file}" lines)
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "[<\"]([^>\"]+)[>\"]" _ "${line}")
+    check_heavy("${file}" "${CMAKE_MATCH_1}")
   endforeach()
 endforeach()
-file(GLOB_RECURSE files RELATIVE "${ROOT}" ${globs})
 
-set(includes 0)
 foreach(file IN LISTS files)
   layer_of_file("${file}" layer)
   if(NOT layer IN_LIST LAYERS)
     refuse("${file}: folder '${layer}' has no row in the table")
     continue()
   endif()
-  file(STRINGS "${ROOT}/${file}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+  read_includes("${file}" lines)
   foreach(line IN LISTS lines)
     string(REGEX MATCH "([<\"])([^>\"]+)[>\"]" _ "${line}")
     set(quote "${CMAKE_MATCH_1}")
     set(name "${CMAKE_MATCH_2}")
     check_own("${file}" "${layer}" "${name}" "${quote}")
     check_foreign("${file}" "${name}")
+    check_heavy("${file}" "${name}")
     math(EXPR includes "${includes} + 1")
   endforeach()
 endforeach()
 
 list(LENGTH files count)
-if(count EQUAL 0)
+if(NOT files AND NOT tests)
   message(FATAL_ERROR "no sources below ${ROOT}")
 endif()
 get_property(broken GLOBAL PROPERTY layers_broken)

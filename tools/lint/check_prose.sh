@@ -6,11 +6,12 @@
 #   tools/lint/check_prose.sh --report [FILE...]   prints the measures only
 #   tools/lint/check_prose.sh --self-test      proves the lint itself
 #
-# It reads C, C++ and Markdown files, *.sh, *.cmake and CMakeLists.txt.
+# It reads C, C++ and Markdown files, *.sh, *.cmake, CMakeLists.txt, and files without
+# a name's ending, or with .in, whose first line begins with "#!".
 #
 # It fails on paragraphs that begin elliptically, on words that are not to be
-# used, and on more than 5 indefinite words of 1,000 in a directory. In src, udp,
-# verbs, launcher and tools it also fails on functions of 20 lines and more without a
+# used, and on more than 5 indefinite words of 1,000 in a directory. In src, the folders
+# of networks, launcher and tools it also fails on functions of 20 lines and more without a
 # comment ("bare") and on .cc files that do not open with one ("no top").
 # --report prints these two per directory, and comment lines per code line.
 # The lists of words and beginnings are in prose.awk.
@@ -20,14 +21,22 @@ here=$(cd "$(dirname "$0")" && pwd)
 run() { # run <mode> <file>...
   mode=$1
   shift
-  awk -v mode="$mode" -f "$here/prose.awk" "$@"
+  awk -v mode="$mode" -v networks="$("$here/network_folders.sh" '|')" \
+    -f "$here/prose.awk" "$@"
 }
 
 tree() {
-  find include src verbs udp tools tests launcher docs README.md \
-    CONTRIBUTING.md CMakeLists.txt -name '*.h' -o -name '*.hpp' -o -name '*.c' -o \
-    -name '*.cc' -o -name '*.md' -o -name '*.sh' -o -name '*.cmake' -o \
-    -name CMakeLists.txt | LC_ALL=C sort
+  {
+    # shellcheck disable=SC2046 # the folders are words
+    find include src $("$here/network_folders.sh") tools tests launcher docs README.md \
+      CONTRIBUTING.md CMakeLists.txt -name '*.h' -o -name '*.hpp' -o -name '*.c' -o \
+      -name '*.cc' -o -name '*.md' -o -name '*.sh' -o -name '*.cmake' -o \
+      -name CMakeLists.txt
+    # shellcheck disable=SC2046 # the folders are words
+    find .ci src $("$here/network_folders.sh") tools tests launcher docs -type f \
+      \( ! -name '*.*' -o -name '*.in' \) -exec awk 'FNR == 1 && /^#!/ {
+        print FILENAME }' {} +
+  } | LC_ALL=C sort
 }
 
 case ${1:-} in

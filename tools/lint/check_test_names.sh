@@ -8,7 +8,7 @@
 # test of ctest, a case of Catch2 or of the harness of jobs (without acp_ or acpx_), or
 # a file. It may be the beginning of a name, up to a dot or a colon. In it * and words
 # in capitals stand for anything. A span may replace the end of the name before it:
-# hosts.kills.20, .100. Spans with = are settings, and single capitals are files that
+# channels.udp.2, .4. Spans with = are settings, and single capitals are files that
 # the page explains.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -56,7 +56,8 @@ END {
 
 function start_file() {
   is_page = FILENAME ~ /\.md$/
-  is_script = FILENAME ~ /(\.sh|\.cmake|(^|\/)CMakeLists\.txt)$/
+  is_script = $0 ~ /^#!/ ||
+      FILENAME ~ /(\.sh|\.cmake|(^|\/)CMakeLists\.txt)$/
   group = group_of(FILENAME)
   if (!(group in seen)) {
     seen[group] = 1
@@ -101,7 +102,7 @@ function group_of(path, part, parts, name) {
 # The library, the transports, the launcher and the tools. Their files need a comment
 # at the top and at each long function; tests only count in --report.
 function is_product(path) {
-  return path ~ /(^|\/)(src|udp|verbs|launcher|tools)\// &&
+  return path ~ ("(^|/)(src|" networks "|launcher|tools)/") &&
       path !~ /(^|\/)(tests|docs)\//
 }
 
