@@ -41,9 +41,9 @@ TEST_CASE("node file: counts, comments, blanks", "[launcher][nodefile]") {
 TEST_CASE("node file: addresses with colons", "[launcher][nodefile]") {
   CHECK(parse_nodes("::1\n[::1]:2\n[fe80::1]\n127.0.0.1:2") ==
         std::vector<Node>{{"::1", 1, 1},
-                          {"::1", 2, 2},
+                          {"::1", 2, 2, true},
                           {"fe80::1", 1, 3},
-                          {"127.0.0.1", 2, 4}});
+                          {"127.0.0.1", 2, 4, true}});
 }
 
 TEST_CASE("node file: what makes no sense is named by its line",
