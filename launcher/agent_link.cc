@@ -47,12 +47,7 @@ AgentLink::AgentLink(const HostOrders& orders,
       loop_(loop),
       on_message_(std::move(on_message)),
       on_over_(std::move(on_over)),
-      pause_(std::move(pause)) {
-  // The agent gets them with the orders, and acprun has them in its plan.
-  // `= {}` would keep the memory.
-  for (HostRanks& host : hosts_)
-    host.ranks = std::vector<std::uint32_t>();
-}
+      pause_(std::move(pause)) {}
 
 AgentLink::~AgentLink() {
   kill();

@@ -2,6 +2,8 @@
 // Makes no system call.
 #include "launcher/host_orders.h"
 
+#include <algorithm>
+
 #include "protocol/byte_codec.h"
 
 namespace acp::launcher {
@@ -16,10 +18,27 @@ void write_hosts(ByteWriter& writer, const std::vector<HostRanks>& hosts) {
   for (const HostRanks& host : hosts) {
     writer.number(host.number);
     writer.text(host.name);
-    writer.number(static_cast<std::uint32_t>(host.ranks.size()));
-    for (const std::uint32_t rank : host.ranks)
-      writer.number(rank);
+    const auto runs = host.ranks.runs();
+    writer.number(static_cast<std::uint32_t>(runs.size()));
+    for (const RankRuns::Run& run : runs) {
+      writer.number(run.first);
+      writer.number(run.count);
+    }
   }
+}
+
+/// Returns no ranks when they are not ascending.
+RankRuns read_ranks(ByteReader& reader) {
+  RankRuns ranks;
+  std::uint64_t next = 0;
+  for (std::uint32_t runs = reader.count(); runs > 0; --runs) {
+    const auto first = reader.number<std::uint32_t>();
+    const auto count = reader.number<std::uint32_t>();
+    if (first < next || count == 0) return {};
+    ranks.append(first, count);
+    next = std::uint64_t{first} + count;
+  }
+  return ranks;
 }
 
 std::vector<HostRanks> read_hosts(ByteReader& reader) {
@@ -27,9 +46,7 @@ std::vector<HostRanks> read_hosts(ByteReader& reader) {
   for (HostRanks& host : hosts) {
     host.number = reader.number<std::uint32_t>();
     host.name = reader.text();
-    host.ranks.resize(reader.count());
-    for (std::uint32_t& rank : host.ranks)
-      rank = reader.number<std::uint32_t>();
+    host.ranks = read_ranks(reader);
   }
   return hosts;
 }
@@ -85,16 +102,14 @@ bool are_sound(const std::vector<CommandGroup>& groups) {
   return true;
 }
 
-/// Whether the ranks of the agent's own host are ranks of the job, in order.
+/// Whether each host has ranks, and these are ranks of the job.
 bool is_sound(const HostOrders& orders) {
   if (orders.hosts.empty() || !are_sound(orders.groups)) return false;
-  for (const HostRanks& host : orders.hosts) {
-    if (host.ranks.empty() || host.ranks.back() >= orders.procs) return false;
-    for (std::size_t i = 1; i < host.ranks.size(); ++i) {
-      if (host.ranks[i - 1] >= host.ranks[i]) return false;
-    }
-  }
-  return true;
+  return std::ranges::all_of(orders.hosts, [&](const HostRanks& host) {
+    if (host.ranks.empty()) return false;
+    const RankRuns::Run& last = host.ranks.runs().back();
+    return std::uint64_t{last.first} + last.count <= orders.procs;
+  });
 }
 
 }  // namespace

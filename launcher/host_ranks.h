@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
+
+#include "launcher/rank_runs.h"
 
 namespace acp::launcher {
 
@@ -12,8 +13,8 @@ namespace acp::launcher {
 struct HostRanks {
   std::uint32_t number = 0;
   std::string name;
-  bool is_local = false;             ///< The host that acprun runs on.
-  std::vector<std::uint32_t> ranks;  ///< Ascending.
+  bool is_local = false;  ///< The host that acprun runs on.
+  RankRuns ranks;
 };
 
 }  // namespace acp::launcher

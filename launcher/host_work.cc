@@ -78,7 +78,7 @@ OrExit<HostWork> prepare_host(const HostOrders& orders,
   const CommandGroup* group = nullptr;
   RankPlan plain;
   RankPlan wrapped;
-  for (const std::uint32_t rank : orders.hosts.front().ranks) {
+  for (const std::uint32_t rank : orders.hosts.front().ranks.list()) {
     const CommandGroup* const own = &group_of(orders.groups, rank);
     if (own != group) {
       auto planned = plan_group(orders, *own, program, path);

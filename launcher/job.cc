@@ -31,6 +31,7 @@
 #include "launcher/output.h"
 #include "launcher/program.h"
 #include "launcher/program_name.h"
+#include "launcher/rank_hosts.h"
 #include "launcher/rank_set.h"
 #include "launcher/remote_streams.h"
 #include "launcher/route.h"
@@ -93,12 +94,10 @@ class Job {
         signals_(signals),
         older_children_(children_of(::getpid())),
         rollcall_(plan.options.procs),
-        host_of_rank_(plan.options.procs),
+        hosts_(plan.hosts),
         traffic_(plan.options.procs, plan.hosts) {
     for (const HostRanks& host : plan.hosts) {
       if (host.is_local) own_number_ = host.number;
-      for (const std::uint32_t rank : host.ranks)
-        host_of_rank_[rank] = host.number;
     }
   }
 
@@ -212,8 +211,8 @@ class Job {
       }
       pipe.reset(ends[1]);
       sender_.emplace(loop_, UniqueFd(ends[0]), [this](std::string bytes) {
-        links_.send({HostMessageType::kInput, host_of_rank_[0], 0, 0, 0,
-                     std::move(bytes)});
+        links_.send(
+            {HostMessageType::kInput, hosts_.of(0), 0, 0, 0, std::move(bytes)});
       });
     }
     input_.emplace(loop_, STDIN_FILENO, std::move(pipe));
@@ -326,7 +325,7 @@ class Job {
     if (type == BootstrapType::kWantAddress && is_rank(report.more)) {
       const auto wanted = static_cast<std::uint32_t>(report.more);
       order({HostMessageType::kWantAddress,
-             host_of_rank_[wanted],
+             hosts_.of(wanted),
              wanted,
              report.rank,
              0,
@@ -342,32 +341,30 @@ class Job {
   /// The last tables go out before the Go of their phase: a rank that has read
   /// Go may look an address up at once.
   void answer(std::uint32_t rank, Answer answer) {
-    std::visit(Match{[](Nothing) {},
-                     [&](SayWelcome) {
-                       order({HostMessageType::kWelcome,
-                              host_of_rank_[rank],
-                              rank,
-                              0,
-                              0,
-                              {}});
-                     },
-                     [&](SayGo go) {
-                       absences_.clear_resetting();
-                       if (go.phase == protocol::Phase::kNetwork) {
-                         tell_lost_hosts();
-                       }
-                       tables_.send_rest();
-                       order_all(HostMessageType::kGo,
-                                 static_cast<std::int64_t>(go.phase));
-                     },
-                     [&](Verdict& verdict) {
-                       if (verdict.is_unlike) {
-                         await_others(std::move(verdict));
-                       } else {
-                         fail(std::move(verdict));
-                       }
-                     }},
-               answer);
+    std::visit(
+        Match{
+            [](Nothing) {},
+            [&](SayWelcome) {
+              order(
+                  {HostMessageType::kWelcome, hosts_.of(rank), rank, 0, 0, {}});
+            },
+            [&](SayGo go) {
+              absences_.clear_resetting();
+              if (go.phase == protocol::Phase::kNetwork) {
+                tell_lost_hosts();
+              }
+              tables_.send_rest();
+              order_all(HostMessageType::kGo,
+                        static_cast<std::int64_t>(go.phase));
+            },
+            [&](Verdict& verdict) {
+              if (verdict.is_unlike) {
+                await_others(std::move(verdict));
+              } else {
+                fail(std::move(verdict));
+              }
+            }},
+        answer);
   }
 
   /// Ranks that arrive meanwhile give further verdicts on unlike calls.
@@ -411,7 +408,7 @@ class Job {
 
   void pass_on_card(HostMessage& report) {
     if (!is_rank(report.value)) return;
-    report.host = host_of_rank_[static_cast<std::uint32_t>(report.value)];
+    report.host = hosts_.of(static_cast<std::uint32_t>(report.value));
     order(report);
   }
 
@@ -483,9 +480,9 @@ class Job {
   void take_lost_host(const HostMessage& report) {
     Reason reason = decode_reason(report.text);
     Verdict verdict = without_rank(Cause::kHostLost, 0);
-    const std::vector<std::uint32_t>& ranks = plan_.hosts[report.host].ranks;
-    verdict.text = fmt::format("host {} with {}: {}", host_name_of(report.host),
-                               describe_ranks(ranks), reason.text);
+    verdict.text = fmt::format(
+        "host {} with {}: {}", host_name_of(report.host),
+        describe_ranks(plan_.hosts[report.host].ranks.list()), reason.text);
     verdict.advice = std::move(reason.advice);
     fail(std::move(verdict));
     gone_.insert(report.host);
@@ -551,7 +548,7 @@ class Job {
   void take_looks(const HostMessage& report) {
     auto looks = decode_looks(report.text, rollcall_.size());
     if (!looks) return;
-    traffic_.note(*looks, host_of_rank_);
+    traffic_.note(*looks, hosts_);
     if (verdict_) {
       std::ranges::move(*looks, std::back_inserter(looks_));
       return;
@@ -586,13 +583,13 @@ class Job {
       verdict = without_rank(Cause::kInterrupted, verdict.value);
     }
     if (verdict.rank != kNoRank) {
-      verdict.host = host_of_rank_[verdict.rank];
+      verdict.host = hosts_.of(verdict.rank);
       const CommandGroup& group = group_of(plan_.orders.groups, verdict.rank);
       verdict.group = group.name;
       verdict.is_foreign = group.is_foreign;
     }
     if (verdict.cause == Cause::kWatchdog && !verdict.ranks.empty()) {
-      verdict.host = host_of_rank_[verdict.ranks.front()];
+      verdict.host = hosts_.of(verdict.ranks.front());
     }
     verdict_ = std::move(verdict);
     rollcall_at_end_ = rollcall_;
@@ -676,7 +673,7 @@ class Job {
     // A keeper that died has left its children to acprun, a subreaper.
     end_descendants(older_children_, kKeeperLimit, own_keeper());
     output_.finish_reading();
-    if (part_) traffic_.note(part_->look(), host_of_rank_);
+    if (part_) traffic_.note(part_->look(), hosts_);
     if (plan_.options.stats) output_.say(traffic_table(traffic_.rows()));
     if (verdict_ && verdict_->cause != Cause::kOutputClosed) {
       const bool has_line = !plan_.options.stats && has_losses(traffic_.rows());
@@ -716,7 +713,7 @@ class Job {
   const std::vector<pid_t> older_children_;
   EventLoop loop_;
   Rollcall rollcall_;
-  std::vector<std::uint32_t> host_of_rank_;
+  const RankHosts hosts_;
   std::uint32_t own_number_ = kEveryHost;  ///< This host's, if it has ranks.
   Output output_{loop_, STDOUT_FILENO, STDERR_FILENO, [this](int error) {
                    lose_output(error);

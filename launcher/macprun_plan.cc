@@ -15,6 +15,7 @@
 #include "launcher/acprun_options.h"
 #include "launcher/nodefile.h"
 #include "launcher/option_parser.h"
+#include "launcher/rank_hosts.h"
 #include "launcher/read_file.h"
 #include "launcher/seat.h"
 
@@ -163,14 +164,11 @@ std::optional<EarlyExit> check_line(MacprunJob& job,
 std::string hosts_of(const std::vector<HostRanks>& hosts,
                      std::uint32_t first,
                      std::uint32_t count) {
+  const RankHosts host_numbers(hosts);
   std::vector<std::pair<const std::string*, std::uint32_t>> runs;
   for (std::uint32_t rank = first; rank < first + count; ++rank) {
-    const auto host = std::ranges::find_if(hosts, [&](const HostRanks& one) {
-      return std::ranges::binary_search(one.ranks, rank);
-    });
-    if (runs.empty() || runs.back().first != &host->name) {
-      runs.emplace_back(&host->name, 0);
-    }
+    const std::string& name = hosts[host_numbers.of(rank)].name;
+    if (runs.empty() || runs.back().first != &name) runs.emplace_back(&name, 0);
     ++runs.back().second;
   }
   std::string text;

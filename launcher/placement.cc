@@ -52,12 +52,13 @@ OrExit<std::vector<Node>> nodes_of_option(const std::string& hosts) {
 }
 
 /// Joins ranks of one host, whatever names it has in the list.
-std::vector<HostRanks> group_by_host(
-    std::span<const Node> nodes, std::span<const std::size_t> node_of_rank) {
+std::vector<HostRanks> group_by_host(std::span<const Node> nodes,
+                                     std::span<const NodeShare> shares) {
   std::vector<HostRanks> hosts;
   std::map<std::string, std::size_t> known;  // By the name in the list.
-  for (std::uint32_t rank = 0; rank < node_of_rank.size(); ++rank) {
-    const std::string& name = nodes[node_of_rank[rank]].host;
+  std::uint32_t rank = 0;
+  for (const NodeShare& share : shares) {
+    const std::string& name = nodes[share.node].host;
     auto found = known.find(name);
     if (found == known.end()) {
       const bool is_local = is_this_host(name);
@@ -73,7 +74,8 @@ std::vector<HostRanks> group_by_host(
       }
       found = known.emplace(name, index).first;
     }
-    hosts[found->second].ranks.push_back(rank);
+    hosts[found->second].ranks.append(rank, share.ranks);
+    rank += share.ranks;
   }
   return hosts;
 }
@@ -138,26 +140,31 @@ bool has_several_hosts(const Allocation& allocation) {
 
 }  // namespace
 
-std::vector<std::size_t> fill_nodes(std::span<const Node> nodes,
-                                    std::uint32_t ranks) {
-  std::vector<std::size_t> node_of_rank;
-  node_of_rank.reserve(ranks);
-  while (node_of_rank.size() < ranks) {
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-      const auto left = ranks - node_of_rank.size();
-      node_of_rank.insert(node_of_rank.end(),
-                          std::min<std::size_t>(nodes[node].capacity, left),
-                          node);
-    }
+std::vector<NodeShare> fill_nodes(std::span<const Node> nodes,
+                                  std::uint32_t ranks) {
+  std::vector<NodeShare> shares;
+  std::size_t node = 0;
+  while (ranks > 0) {
+    const std::uint32_t taken = std::min(nodes[node].capacity, ranks);
+    shares.push_back({node, taken});
+    ranks -= taken;
+    node = (node + 1) % nodes.size();
   }
-  return node_of_rank;
+  return shares;
 }
 
-std::vector<std::size_t> share_evenly(std::size_t hosts, std::uint32_t ranks) {
-  std::vector<std::size_t> host_of_rank(ranks);
-  for (std::size_t rank = 0; rank < ranks; ++rank)
-    host_of_rank[rank] = rank * hosts / ranks;
-  return host_of_rank;
+/// Rank r is on node r * nodes / ranks, so node n begins with the first rank
+/// that is not below n * ranks / nodes.
+std::vector<NodeShare> share_evenly(std::size_t nodes, std::uint32_t ranks) {
+  const auto begin_of = [&](std::size_t node) {
+    return static_cast<std::uint32_t>((node * ranks + nodes - 1) / nodes);
+  };
+  std::vector<NodeShare> shares;
+  for (std::size_t node = 0; node < nodes; ++node) {
+    const std::uint32_t count = begin_of(node + 1) - begin_of(node);
+    if (count > 0) shares.push_back({node, count});
+  }
+  return shares;
 }
 
 /// An allocation of one host changes nothing: without -np there is one rank.

@@ -2,6 +2,8 @@
 // allocation of a batch system, or all on this host.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -19,14 +21,21 @@ namespace acp::launcher {
 OrExit<std::vector<HostRanks>> place_ranks(Options& options,
                                            const Settings::Lookup& lookup);
 
-/// Fills the nodes with ranks in order, and begins again at the first node when
-/// all are full. Precondition: there is a node. Returns the node of each rank.
-/// Pure.
-std::vector<std::size_t> fill_nodes(std::span<const Node> nodes,
-                                    std::uint32_t ranks);
+/// The next ranks of a job, which are on one node. Plain value.
+struct NodeShare {
+  std::size_t node = 0;     ///< Index in the list of nodes.
+  std::uint32_t ranks = 0;  ///< Their number, 1 or more.
 
-/// Divides the ranks evenly among so many hosts, neighbours together. Returns
-/// the host of each rank. Pure.
-std::vector<std::size_t> share_evenly(std::size_t hosts, std::uint32_t ranks);
+  bool operator==(const NodeShare&) const = default;
+};
+
+/// Fills the nodes with ranks in order, and begins again at the first node when
+/// all are full. Precondition: there is a node. Pure.
+std::vector<NodeShare> fill_nodes(std::span<const Node> nodes,
+                                  std::uint32_t ranks);
+
+/// Divides the ranks evenly among so many nodes, neighbours together. A node
+/// without a rank has no share. Precondition: there is a node. Pure.
+std::vector<NodeShare> share_evenly(std::size_t nodes, std::uint32_t ranks);
 
 }  // namespace acp::launcher

@@ -226,7 +226,7 @@ std::string describe_plan(const JobPlan& plan) {
   }
   std::vector<std::string> lines(plan.options.procs);
   for (const HostRanks& host : plan.hosts) {
-    for (const std::uint32_t rank : host.ranks) {
+    for (const std::uint32_t rank : host.ranks.list()) {
       lines[rank] =
           fmt::format("rank {}: host {}, by {}, command {}\n", rank, host.name,
                       join_texts(plan.orders.shell.words, " "),
@@ -241,7 +241,7 @@ std::string describe_plan(const JobPlan& plan) {
     }
   }
   for (const HostRanks& host : plan.hosts) {
-    for (const std::uint32_t rank : host.ranks) {
+    for (const std::uint32_t rank : host.ranks.list()) {
       const CommandGroup& group = group_of(plan.orders.groups, rank);
       if (group.is_foreign) {
         lines[rank] = describe_foreign(group, rank, host.name);

@@ -63,7 +63,7 @@ Verdict Rollcall::verdict(Cause cause,
 
 void Rollcall::move(Rank& rank, RankState state) {
   const auto counts = [&rank] {
-    return is_inside(rank.state) && !rank.has_exited ? 1U : 0U;
+    return is_inside(rank.state) && rank.has_exited == 0 ? 1U : 0U;
   };
   --count(rank.state);
   inside_ -= counts();
@@ -73,15 +73,16 @@ void Rollcall::move(Rank& rank, RankState state) {
 }
 
 void Rollcall::note_exit(Rank& rank) {
-  if (rank.has_exited) return;
-  rank.has_exited = true;
+  if (rank.has_exited != 0) return;
+  rank.has_exited = 1;
   ++exited_;
   if (is_inside(rank.state)) --inside_;
 }
 
 /// The first rank in this state. There is one.
 std::uint32_t Rollcall::first_in(RankState state) const {
-  const auto found = std::ranges::find(ranks_, state, &Rank::state);
+  const auto found = std::ranges::find_if(
+      ranks_, [&](const Rank& rank) { return rank.state == state; });
   return static_cast<std::uint32_t>(found - ranks_.begin());
 }
 
@@ -122,9 +123,10 @@ Answer Rollcall::on_hello(std::uint32_t rank, std::uint64_t pid) {
                    "called acp_init a second time in one job");
   }
   move(ranks_[rank], RankState::kGreeted);
-  ranks_[rank].pid = static_cast<std::uint32_t>(pid);
+  set_pid(rank, static_cast<std::uint32_t>(pid));
   if (exited_ != 0) {
-    const auto other = std::ranges::find_if(ranks_, &Rank::has_exited);
+    const auto other = std::ranges::find_if(
+        ranks_, [](const Rank& one) { return one.has_exited != 0; });
     return verdict(Cause::kLeftEarly,
                    static_cast<std::uint32_t>(other - ranks_.begin()));
   }
@@ -185,7 +187,7 @@ std::optional<Verdict> Rollcall::judge_absence() const {
 }
 
 std::optional<Verdict> Rollcall::on_exit(std::uint32_t rank, int wait_status) {
-  if (ranks_[rank].has_exited && wait_status != 0) {
+  if (has_exited(rank) && wait_status != 0) {
     return verdict(Cause::kLauncherFailed, rank, wait_status);
   }
   note_exit(ranks_[rank]);
@@ -222,7 +224,7 @@ std::optional<Verdict> Rollcall::judge_silent_exit(std::uint32_t rank) const {
 
 bool Rollcall::have_all_met() const {
   return std::ranges::all_of(ranks_, [](const Rank& rank) {
-    return rank.has_exited || is_at_meeting_point(rank.state);
+    return rank.has_exited != 0 || is_at_meeting_point(rank.state);
   });
 }
 

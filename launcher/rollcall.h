@@ -54,14 +54,16 @@ class Rollcall {
   }
 
   void set_pid(std::uint32_t rank, std::uint32_t pid) {
-    ranks_[rank].pid = pid;
+    ranks_[rank].pid = pid & 0xffffff;
   }
 
   std::uint32_t pid(std::uint32_t rank) const { return ranks_[rank].pid; }
 
   RankState state(std::uint32_t rank) const { return ranks_[rank].state; }
 
-  bool has_exited(std::uint32_t rank) const { return ranks_[rank].has_exited; }
+  bool has_exited(std::uint32_t rank) const {
+    return ranks_[rank].has_exited != 0;
+  }
 
   /// Takes a message of this rank and returns the answer to it.
   Answer on_message(std::uint32_t rank,
@@ -87,11 +89,15 @@ class Rollcall {
   std::vector<std::uint32_t> missing_in_init() const;
 
  private:
+  /// One word for each rank of the job: all that acprun keeps of a rank while
+  /// the job runs well. Linux has at most 2^22 process ids.
   struct Rank {
-    RankState state = RankState::kStarted;
-    bool has_exited = false;
-    std::uint32_t pid = 0;
+    std::uint32_t pid : 24 = 0;
+    std::uint32_t has_exited : 1 = 0;
+    RankState state : 7 = RankState::kStarted;
   };
+
+  static_assert(sizeof(Rank) == 4);
 
   std::uint32_t& count(RankState state) {
     return counts_[static_cast<std::size_t>(state)];

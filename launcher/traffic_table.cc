@@ -71,13 +71,12 @@ JobTraffic::JobTraffic(std::uint32_t ranks, std::span<const HostRanks> hosts)
       rows_[host.number].name = host.name;
       continue;
     }
-    for (const std::uint32_t rank : host.ranks)
+    for (const std::uint32_t rank : host.ranks.list())
       rows_[rank].name = fmt::format("{} on {}", rank, host.name);
   }
 }
 
-void JobTraffic::note(std::span<const RankLook> looks,
-                      std::span<const std::uint32_t> hosts) {
+void JobTraffic::note(std::span<const RankLook> looks, const RankHosts& hosts) {
   if (looks.empty()) return;  // a host whose ranks have not started
   if (is_by_rank_) {
     for (const RankLook& look : looks)
@@ -87,7 +86,7 @@ void JobTraffic::note(std::span<const RankLook> looks,
   Traffic sum;
   for (const RankLook& look : looks)
     sum.add(look.traffic);
-  rows_[hosts[looks.front().launch_rank]].traffic = sum;
+  rows_[hosts.of(looks.front().launch_rank)].traffic = sum;
 }
 
 std::string traffic_table(std::span<const TrafficRow> rows) {

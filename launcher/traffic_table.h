@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/host_ranks.h"
+#include "launcher/rank_hosts.h"
 #include "launcher/rank_look.h"
 #include "protocol/traffic.h"
 
@@ -30,9 +30,8 @@ class JobTraffic {
 
   JobTraffic(std::uint32_t ranks, std::span<const HostRanks> hosts);
 
-  /// Takes a look at all ranks of a host. `hosts` has the host of each rank.
-  void note(std::span<const RankLook> looks,
-            std::span<const std::uint32_t> hosts);
+  /// Takes a look at all ranks of a host.
+  void note(std::span<const RankLook> looks, const RankHosts& hosts);
 
   /// In the order of the ranks, or of the hosts.
   std::span<const TrafficRow> rows() const noexcept { return rows_; }

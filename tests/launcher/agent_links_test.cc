@@ -36,7 +36,8 @@ std::vector<HostRanks> hosts_named(const std::vector<std::string>& names) {
   std::vector<HostRanks> hosts;
   for (const std::string& name : names) {
     const auto number = static_cast<std::uint32_t>(hosts.size());
-    hosts.push_back({number, name, false, {number}});
+    hosts.push_back({number, name, false, {}});
+    hosts.back().ranks.append(number);
   }
   return hosts;
 }

@@ -37,22 +37,19 @@ RankLook look_at(std::uint32_t rank, const Traffic& traffic) {
 /// Hosts a and b, with half of the ranks each.
 std::vector<HostRanks> two_hosts(std::uint32_t ranks) {
   std::vector<HostRanks> hosts = {{0, "a", true, {}}, {1, "b", false, {}}};
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    hosts[rank < ranks / 2 ? 0 : 1].ranks.push_back(rank);
-  }
+  hosts[0].ranks.append(0, ranks / 2);
+  hosts[1].ranks.append(ranks / 2, ranks - ranks / 2);
   return hosts;
 }
 
 /// Takes a look at each of the two hosts, in the order of the ranks.
 void note_all(JobTraffic& traffic, std::uint32_t ranks) {
-  std::vector<std::uint32_t> host_of_rank(ranks);
-  std::vector<std::vector<RankLook>> looks(2);
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    host_of_rank[rank] = rank < ranks / 2 ? 0 : 1;
-    looks[host_of_rank[rank]].push_back(look_at(rank, traffic_of(rank)));
-  }
-  for (const auto& host : looks) {
-    traffic.note(host, host_of_rank);
+  const auto hosts = two_hosts(ranks);
+  for (const HostRanks& host : hosts) {
+    std::vector<RankLook> looks;
+    for (const std::uint32_t rank : host.ranks.list())
+      looks.push_back(look_at(rank, traffic_of(rank)));
+    traffic.note(looks, RankHosts(hosts));
   }
 }
 
@@ -80,7 +77,8 @@ TEST_CASE("traffic table: a row for each host of a large job",
   JobTraffic traffic(80, two_hosts(80));
   note_all(traffic, 80);
   note_all(traffic, 80);  // The newest look counts, and not the sum.
-  traffic.note({}, {});   // An agent whose ranks have not started sends that.
+  // An agent whose ranks have not started sends that.
+  traffic.note({}, RankHosts(two_hosts(80)));
   const std::string table = traffic_table(traffic.rows());
   CHECK(std::ranges::count(table, '\n') == 5);
   CHECK(table.find("acprun: a                         40000") !=
