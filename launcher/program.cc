@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 #include "base/log.h"
 
@@ -33,11 +34,29 @@ std::string seen_from(const std::string& directory, const std::string& path) {
                                                   : directory + "/" + path;
 }
 
-EarlyExit failure(const std::string& name, int error) {
+/// Says where a missing program was looked for. A name without a folder is
+/// looked for in PATH as well.
+std::string describe_search(const std::string& name,
+                            const std::string& directory) {
+  if (name.front() == '/') return "";
+  std::error_code error;
+  const std::string from = directory.empty()
+                               ? std::filesystem::current_path(error).string()
+                               : directory;
+  return name.find('/') == std::string::npos
+             ? fmt::format("; it is neither in PATH nor in {}", from)
+             : fmt::format("; looked for from {}", from);
+}
+
+EarlyExit failure(const std::string& name,
+                  const std::string& directory,
+                  int error) {
   const bool is_missing = error == ENOENT || error == ENOTDIR;
+  std::string more;
+  if (is_missing) more = describe_search(name, directory);
+  if (error == EACCES) more = "; is it executable (chmod +x)?";
   return {is_missing ? kStatusNotFound : kStatusCannotRun,
-          fmt::format("cannot run {}: {}{}", name, errno_text(error),
-                      error == EACCES ? "; is it executable (chmod +x)?" : "")};
+          fmt::format("cannot run {}: {}{}", name, errno_text(error), more)};
 }
 
 }  // namespace
@@ -59,7 +78,7 @@ OrExit<std::string> find_program(const std::string& name,
   }
   if (name.find('/') != std::string::npos) {
     const int error = check_executable(seen_from(directory, name));
-    if (error != 0) return failure(name, error);
+    if (error != 0) return failure(name, directory, error);
     return name;
   }
   int worst = ENOENT;
@@ -80,7 +99,7 @@ OrExit<std::string> find_program(const std::string& name,
   const std::string file = "./" + name;
   const int error = check_executable(seen_from(directory, file));
   if (error == 0) return file;
-  return failure(name, error == ENOENT ? worst : error);
+  return failure(name, directory, error == ENOENT ? worst : error);
 }
 
 }  // namespace acp::launcher

@@ -107,12 +107,17 @@ std::string describe_foreign_end(const Step& step,
                                  const gmm::AddressSpace& space) {
   const auto& codec = space.codec();
   for (const GlobalAddress address : {step.remote, step.local}) {
-    if (address != gmm::kNullAddress && codec.rank(address) >= codec.procs()) {
-      return fmt::format(
-          "; ranks are 0 to {}, and a pointer's global address is "
-          "acp_query_ga's",
-          codec.procs() - 1);
+    if (address == gmm::kNullAddress || codec.rank(address) < codec.procs()) {
+      continue;
     }
+    // No pointer is so small: Linux maps nothing there.
+    if (address < (1U << 16)) {
+      return fmt::format("; {:#x} is ACP_GA_NULL + {}", address, address);
+    }
+    return fmt::format(
+        "; ranks are 0 to {}, and a pointer's global address is "
+        "acp_query_ga's",
+        codec.procs() - 1);
   }
   const Rank rank = codec.rank(step.local);
   if (step.opcode == protocol::Opcode::kCopy ||

@@ -43,6 +43,13 @@ int status(const OrExit<std::string>& result) {
   return exit == nullptr ? 0 : exit->status;
 }
 
+/// The end of the message: what comes behind the system's own words.
+std::string advice(const OrExit<std::string>& result) {
+  const std::string& text = std::get<EarlyExit>(result).text;
+  const std::size_t at = text.find("; ");
+  return at == std::string::npos ? "" : text.substr(at + 2);
+}
+
 }  // namespace
 
 TEST_CASE("program: paths are seen from the working directory",
@@ -53,6 +60,10 @@ TEST_CASE("program: paths are seen from the working directory",
   CHECK(std::get<std::string>(find_program(at + "/run", "/", "")) ==
         at + "/run");
   CHECK(status(find_program("./gone", at, "")) == 127);
+  CHECK(advice(find_program("./gone", at, "")) == "looked for from " + at);
+  CHECK(advice(find_program("gone", at, "/bin")) ==
+        "it is neither in PATH nor in " + at);
+  CHECK(advice(find_program(at + "/gone", at, "/bin")).empty());
   CHECK(status(find_program("run/below", at, "")) == 127);
   CHECK(status(find_program("./data", at, "")) == 126);
   CHECK(status(find_program("./bin", at, "")) == 126);

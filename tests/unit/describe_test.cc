@@ -157,6 +157,12 @@ TEST_CASE("describe: a wrong rank and a wrong alignment", "[gma][describe]") {
         fmt::format("; {:#x} has to be a multiple of 4", step.local));
   step.opcode = protocol::Opcode::kCopy;
   contains(describe_cause(step, Status::kBadRank, space), "ranks are 0 to 3");
+  step.remote = 64;
+  contains(describe_cause(step, Status::kBadRank, space),
+           "; 0x40 is ACP_GA_NULL + 64");
+  step.remote = 0x7fff'0000'1000;
+  contains(describe_cause(step, Status::kBadRank, space),
+           "a pointer's global address is acp_query_ga's");
 }
 
 }  // namespace acp::gma
