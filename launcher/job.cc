@@ -452,6 +452,7 @@ class Job {
       Verdict verdict = without_rank(Cause::kKeeperLost, status,
                                      static_cast<std::uint32_t>(report.more));
       verdict.host = report.host;
+      verdict.ranks = plan_.hosts[report.host].ranks.list();
       fail(std::move(verdict));
       // A keeper that died has left its children to acprun, a subreaper.
       if (is_here) end_descendants(spared(), kKeeperLimit, own_keeper());
@@ -471,8 +472,7 @@ class Job {
   void take_failed_host(const HostMessage& report) {
     Reason reason = decode_reason(report.text);
     Verdict verdict = without_rank(Cause::kHostFailed, report.value);
-    verdict.text =
-        fmt::format("host {}: {}", host_name_of(report.host), reason.text);
+    verdict.text = describe_host(report.host) + ": " + reason.text;
     verdict.advice = std::move(reason.advice);
     fail(std::move(verdict));
   }
@@ -480,9 +480,7 @@ class Job {
   void take_lost_host(const HostMessage& report) {
     Reason reason = decode_reason(report.text);
     Verdict verdict = without_rank(Cause::kHostLost, 0);
-    verdict.text = fmt::format(
-        "host {} with {}: {}", host_name_of(report.host),
-        describe_ranks(plan_.hosts[report.host].ranks.list()), reason.text);
+    verdict.text = describe_host(report.host) + ": " + reason.text;
     verdict.advice = std::move(reason.advice);
     fail(std::move(verdict));
     gone_.insert(report.host);
@@ -612,6 +610,12 @@ class Job {
 
   std::string shown_name_of(std::uint32_t host) const {
     return networks_.name_of(host, host_name_of(host));
+  }
+
+  /// "host b with ranks 2-3"
+  std::string describe_host(std::uint32_t host) const {
+    return fmt::format("host {} with {}", shown_name_of(host),
+                       describe_ranks(plan_.hosts[host].ranks.list()));
   }
 
   /// The host of the process that the verdict names. A limit of time concerns

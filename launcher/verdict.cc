@@ -113,7 +113,9 @@ std::string describe_cause(const Verdict& verdict) {
       return fmt::format("{}, after its processes had ended with status 0",
                          describe_status(number));
     case Cause::kKeeperLost:
-      return "the keeper, parent of all ranks, " + describe_status(number);
+      return fmt::format("the keeper, parent of {}, {}",
+                         describe_ranks(verdict.ranks),
+                         describe_status(number));
     case Cause::kHostFailed:
     case Cause::kHostLost: return verdict.text;
     case Cause::kOutputClosed: return "the reader of standard output closed it";

@@ -24,7 +24,8 @@ enum class Cause : std::uint8_t {
   kTimeout,         ///< value: milliseconds.
   kWatchdog,        ///< value: milliseconds; ranks: stopped, pid: the first's.
   kInterrupted,     ///< value: signal that acprun got.
-  kKeeperLost,      ///< pid: the keeper's; value: its wait status.
+  kKeeperLost,      ///< pid: the keeper's; value: its wait status; ranks: its
+                    ///< children.
   kHostFailed,      ///< value: exit status to give; text: the host and why its
                     ///< ranks cannot be started.
   kHostLost,        ///< text: the host and how it was lost.

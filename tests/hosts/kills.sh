@@ -1,8 +1,9 @@
 #!/bin/sh
 # Kills one process of a job on all hosts, over and over: acprun, an agent, a
-# keeper, a rank or a remote shell, at any time from before the start to after
-# the first rounds. The job must end soon, must leave no process, and must name the
-# host of the killed process with a reason. Only a killed acprun says nothing.
+# keeper or a rank, at any time from before the start to after the first rounds. The
+# remote shell of these hosts becomes the agent. The job must end soon, must leave no
+# process, and must name the host of the killed process with its ranks and a reason.
+# Only a killed acprun says nothing.
 #
 #   with-hosts -- kills.sh TIMES SEED ACPRUN STEADY
 set -eu
@@ -32,13 +33,13 @@ host_of() { # process
   done
 }
 
-# Whether acprun's first line names a host and a reason. acprun calls its own host
-# by its host name.
+# Whether acprun's first line names a host, ranks and a reason. acprun calls its own
+# host by its host name.
 says_why() { # host
   name=10.88.0.$1
   test "$1" != 1 || name='(h1|10.88.0.1)'
   grep -m1 "^acprun: " "$output" |
-    grep -E "(^acprun: host| on| at) $name( |$)" |
+    grep -E "(^acprun: host| on| at) $name( |$)" | grep -E " ranks? [0-9]" |
     grep -qE "was killed by signal 9|exited with status|could not be started"
 }
 
@@ -87,7 +88,7 @@ for kill in $(seq "$times"); do
   took=$(($(now_ms) - begin))
   test $took -le $limit_ms || fail "the job ended after $took ms"
   test $status != 0 || fail "the job ended well"
-  test -z "$host" || says_why "$host" || fail "no reason, or not host h$host"
+  test -z "$host" || says_why "$host" || fail "no reason, no rank, or not host h$host"
   test $took -le $worst || worst=$took
   echo "$kill: $what at $delay s: status $status after $took ms,$(
     grep -m1 '^acprun: ' "$output" | cut -d: -f2- || true

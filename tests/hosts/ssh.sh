@@ -174,6 +174,25 @@ ip link set v3 up
 output=$TMPDIR/output
 eventually on h1 ssh -o BatchMode=yes 10.88.0.3 true || fail "no way back to h3"
 
+echo "-- an ssh of acprun is killed while the job works"
+start_steady
+killed=
+for pid in $(ip netns pids h1); do
+  case $({ tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null) in
+  "ssh "*10.88.0.2*) kill -KILL "$pid" && killed=$pid ;;
+  esac
+done
+test -n "$killed" || fail "there is no ssh to h2"
+status=0
+wait $job || status=$?
+for host in h1 h2 h3; do
+  eventually is_empty $host || fail "processes are left on $host"
+done
+takes_at_most 2000 "the job ended"
+test $status = 125 || fail "status $status instead of 125"
+grep -q "^acprun: host .*10.88.0.2 with ranks 2-3: .*killed by signal 9" "$output" ||
+  fail "acprun does not name h2 and its ranks, or not the signal"
+
 echo "-- sshd of a host ends its connection while the job works"
 start_steady
 for pid in $(ip netns pids h3); do

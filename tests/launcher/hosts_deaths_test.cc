@@ -103,7 +103,8 @@ TEST_CASE("launcher hosts: a killed keeper of another host ends the job",
   const Outcome outcome = after_death(job, children.front());
   INFO(outcome.err);
   CHECK(outcome.status == 125);
-  CHECK(contains(outcome.err, "keeper"));
+  CHECK(contains(outcome.err,
+                 "the keeper, parent of rank 2, was killed by signal 9"));
   CHECK(contains(outcome.err, "on b"));
 }
 
