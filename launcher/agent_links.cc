@@ -1,5 +1,6 @@
 // Starts agents, a limited number at a time, and routes messages to them.
-// Called by acprun's job and by agents, from their event loops; never waits.
+// Called by acprun's job and by agents, from their event loops. It waits for
+// nothing but the resolver, for 2 s at most (machines.h).
 #include "launcher/agent_links.h"
 
 #include <algorithm>
@@ -90,7 +91,7 @@ void AgentLinks::check() {
 }
 
 /// Counts links that start now: all, and the ones on the machine of this link.
-/// There are at most 64 links.
+/// There are at most twice as many links as --fan-out says.
 AgentLinks::Starting AgentLinks::count_starting(std::size_t link) const {
   Starting starting;
   for (std::size_t i = 0; i < links_.size(); ++i) {

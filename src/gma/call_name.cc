@@ -1,5 +1,6 @@
 // The name of the public function that each thread is in. Set by the public
-// functions and read by WaitRecord; may not allocate or block.
+// functions, read by WaitRecord and by the engine for the lines of failed
+// operations. May not allocate or block.
 #include "gma/call_name.h"
 
 namespace acp::gma {

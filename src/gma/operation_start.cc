@@ -50,9 +50,9 @@ OperationRunner::Progress OperationRunner::send_bulk(Operation& operation,
 }
 
 /// Sends the first message in this call, unless other operations wait for the
-/// endpoint. The rest goes by way of the queue. Posts always wait for pump(),
-/// because an endpoint that posts may be in its poll now. kDone: all is sent,
-/// and no answer is owed.
+/// endpoint. The rest goes by way of the queue. Posts of a single step wait for
+/// pump(), because an endpoint that posts may be in its poll now. kDone: all is
+/// sent, and no answer is owed.
 OperationRunner::Progress OperationRunner::send_or_queue(Operation& operation,
                                                          PeerQueue& queue) {
   operation.has_unsent = true;
@@ -282,7 +282,9 @@ bool OperationRunner::runs_here(const Operation& operation) const {
 
 /// Sends a chain in one flight if a step has to leave this process and the
 /// chain fits one message. It leaves at once if no other operation waits for
-/// the peer. kDone: the chain runs step by step.
+/// the peer. No chain starts within a poll, since delegated and internal
+/// operations have one step: it may be posted here. kDone: the chain runs step
+/// by step.
 OperationRunner::Progress OperationRunner::start_chain(Operation& operation) {
   const GlobalAddress first = operation.steps.front().remote;
   const Rank rank = space_.codec().rank(first);
