@@ -214,8 +214,7 @@ class Agent {
     }
     auto prepared = prepare_host(*orders_, program);
     if (const auto* exit = std::get_if<EarlyExit>(&prepared)) {
-      fail(exit->status,
-           fmt::format("{} (in directory {})", exit->text, directory),
+      fail(exit->status, exit->text,
            "the program has to be there on every host; --preload copies it");
       return;
     }

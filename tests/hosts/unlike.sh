@@ -44,7 +44,7 @@ status=0
 HOST_RSH=$TMPDIR/lacking-host "$HOST_TOOLS/job" "$acprun" \
   "$TMPDIR/programs/program" >"$output" 2>&1 || status=$?
 if test $status != 127 ||
-  ! grep -q "^acprun: host 10.88.0.2: .*$TMPDIR/programs/program" "$output"; then
+  ! grep -q "^acprun: host 10.88.0.2 with ranks 2-3: .*$TMPDIR/programs/program" "$output"; then
   echo "FAILED: a host without the program: status $status"
   cat "$output"
   exit 1
