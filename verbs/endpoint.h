@@ -75,6 +75,7 @@ struct Counters {
   std::uint64_t delivered = 0;  ///< Messages.
   std::uint64_t posted = 0;     ///< Chains given to the device.
   std::uint64_t requests = 0;   ///< Work requests of these chains.
+  std::uint64_t joined = 0;     ///< Chains with a message in the same list.
   std::uint64_t proofs = 0;     ///< Reads that prove lists of writes.
   std::uint64_t doorbells = 0;  ///< Doorbells of these; one completion each.
   std::uint64_t done = 0;       ///< Chains that are complete.

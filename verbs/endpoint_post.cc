@@ -16,14 +16,17 @@ namespace {
 /// Bytes that a proof reads, or fewer where a smaller write precedes it.
 constexpr std::uint32_t kProofBytes = 8;
 
-/// A copy of this size waits for the answer when its window is not known. As a
-/// message it would take eight packets or more, and each end would copy it.
+/// Copies of this size together wait for the answer when a window is not known.
+/// As messages they would take eight packets or more, and each end would copy
+/// them.
 constexpr std::uint64_t kQuestionFrom = std::uint64_t{64} << 10;
 
 bool is_worth_a_question(std::span<const RemoteStep> steps) noexcept {
-  return std::ranges::any_of(steps, [](const RemoteStep& step) {
-    return protocol::bytes_at_remote(step) >= kQuestionFrom;
-  });
+  std::uint64_t bytes = 0;
+  for (const RemoteStep& step : steps) {
+    bytes += protocol::bytes_at_remote(step);
+  }
+  return bytes >= kQuestionFrom;
 }
 
 }  // namespace
@@ -165,6 +168,7 @@ Status Endpoint::post_then_send(
   }
   if (state_ == EndpointState::kReady) {
     collect(plan, token);
+    ++shared_.counters.joined;
     close_packet(InFront::kBatch);
   }
   return state_ == EndpointState::kReady ? Status::kOk : Status::kPeerDead;

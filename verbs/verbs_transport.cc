@@ -48,9 +48,11 @@ VerbsTransport::~VerbsTransport() {
       c.given_up, c.inlined, c.signalled, c.no_credit, c.no_buffer, c.received,
       c.delivered);
   log(LogLevel::kDebug,
-      "verbs: posted {} chains as {} work requests and {} proofs with {} "
-      "doorbells, asked for {} windows, told of {}, revoked {} regions",
-      c.posted, c.requests, c.proofs, c.doorbells, c.wanted, c.told, c.revoked);
+      "verbs: posted {} chains, {} with a message behind, as {} work requests "
+      "and {} proofs with {} doorbells, asked for {} windows, told of {}, "
+      "revoked {} regions",
+      c.posted, c.joined, c.requests, c.proofs, c.doorbells, c.wanted, c.told,
+      c.revoked);
   for (const auto& device : devices_) {
     const Receives& receives = device->receives();
     log(LogLevel::kDebug,

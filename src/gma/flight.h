@@ -41,8 +41,13 @@ struct Parts {
   Status failure = Status::kOk;
 };
 
-/// All steps of the operation in one request or one post.
-struct Chain {};
+/// All steps of the operation in one request, in one post, or in a post with a
+/// request behind it. Without such a request the words behind puts may be left
+/// for later flights.
+struct Chain {
+  std::size_t steps;             ///< From the operation's first step on.
+  std::size_t joined_steps = 0;  ///< The last of them: the request behind.
+};
 
 /// A device has done the step. A message follows that rings the target's
 /// doorbell, which no device does.

@@ -20,15 +20,16 @@ bool FlightSender::needs_parts(std::uint64_t bytes, const PeerEndpoint& to) {
          bytes > to.good_message() - kRequestHead;
 }
 
-/// Counts the steps behind the current step that may join the last part or post
-/// of its put: words for the agent of the same rank and color, whose own end is
-/// valid. They fill half a message at most, so that data still fits.
+/// Counts the steps from `first` on that may join the last part or post of a
+/// put: words for the agent of the same rank and color, whose own end is valid.
+/// They fill half a message at most, so that data still fits.
 std::size_t FlightSender::joinable_steps(const PeerQueue& queue,
                                          const Operation& operation,
+                                         std::size_t first,
                                          const Step& put) const {
   const auto& codec = space_.codec();
   const std::size_t most = queue.to().good_message() / 2 / protocol::kStepBytes;
-  const auto behind = std::span(operation.steps).subspan(operation.current + 1);
+  const auto behind = std::span(operation.steps).subspan(first);
   const auto rest = behind.first(std::min(behind.size(), most));
   const auto stays_behind = [&](const Step& step) {
     if (!protocol::is_word(step.opcode) || is_for_device(step) ||
@@ -44,16 +45,14 @@ std::size_t FlightSender::joinable_steps(const PeerQueue& queue,
       std::find_if(rest.begin(), rest.end(), stays_behind) - rest.begin());
 }
 
-/// Opens a request whose reply brings the results of the words behind the
-/// current step. Nothing: no room for that reply now.
-std::optional<std::uint64_t> FlightSender::open_words(PeerQueue& queue,
-                                                      Operation& operation,
-                                                      std::size_t words) {
+/// Opens a request whose reply brings the results of these words. Nothing: no
+/// room for that reply now.
+std::optional<std::uint64_t> FlightSender::open_words(
+    PeerQueue& queue, Operation& operation, std::span<const Step> words) {
   Request request;
   request.operation = &operation;
   request.queue = &queue;
-  for (const Step& word :
-       std::span(operation.steps).subspan(operation.current + 1, words)) {
+  for (const Step& word : words) {
     request.reply_bytes += protocol::reply_bytes(word);
   }
   return requests_.open(request);
@@ -63,7 +62,10 @@ std::optional<std::uint64_t> FlightSender::open_words(PeerQueue& queue,
 Status FlightSender::open_parts(PeerQueue& queue,
                                 Operation& operation,
                                 Parts& parts) {
-  parts.request_id = open_words(queue, operation, parts.joined_steps);
+  parts.request_id =
+      open_words(queue, operation,
+                 std::span(operation.steps)
+                     .subspan(operation.current + 1, parts.joined_steps));
   return parts.request_id ? Status::kOk : Status::kAgain;
 }
 
@@ -77,7 +79,8 @@ Status FlightSender::send_part(PeerQueue& queue,
     return end_parts(queue, operation, parts);
   }
   if (!parts.request_id) {
-    parts.joined_steps = joinable_steps(queue, operation, parts.put);
+    parts.joined_steps =
+        joinable_steps(queue, operation, operation.current + 1, parts.put);
   }
   // Each part leaves room for the joined words, since the last one needs it.
   const std::size_t head =

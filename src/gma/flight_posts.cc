@@ -124,10 +124,36 @@ Status FlightSender::post_piece(PeerQueue& queue,
   return status;
 }
 
+/// Posts steps, and the words behind them as a request. Two answers are due
+/// then: the completion of the post and the reply, in any order. The endpoint
+/// keeps the request behind all puts that were posted.
+Status FlightSender::post_and_request(
+    PeerQueue& queue,
+    Operation& operation,
+    std::span<const transport::RemoteStep> steps,
+    std::span<const Step> words) {
+  const auto id = open_words(queue, operation, words);
+  if (!id) {
+    return Status::kAgain;
+  }
+  protocol::RequestHeader header;
+  header.steps = static_cast<std::uint8_t>(words.size());
+  header.id = *id;
+  InlineVector<protocol::StepBytes, protocol::kMaxSteps> encoded;
+  for (const Step& word : words) {
+    encoded.push_back(protocol::encode_step(word));
+  }
+  const std::array<std::span<const std::byte>, 2> message = {
+      bytes_of(header), std::as_bytes(std::span(encoded))};
+  const Status status = post(queue, operation, steps, message);
+  if (status != Status::kOk) {
+    requests_.close(*id);
+  }
+  return status;
+}
+
 /// Posts the last piece of a put, and the words that follow in the chain as a
-/// request behind it. Two answers are due then: the completion of the post and
-/// the reply, in any order. The endpoint keeps the request behind all pieces
-/// that were posted. A piece that went as a request may be refused by the
+/// request behind it. A piece that went as a request may be refused by the
 /// agent, and the chain stops at it, so the words wait for its reply.
 /// kUnsupported: not the last piece, no words to join, or not by this endpoint.
 Status FlightSender::post_with_words(PeerQueue& queue,
@@ -138,44 +164,32 @@ Status FlightSender::post_with_words(PeerQueue& queue,
       rest > queue.to().max_posted) {
     return Status::kUnsupported;
   }
-  const std::size_t count = joinable_steps(queue, operation, pieces.step);
+  const std::size_t first = operation.current + 1;
+  const std::size_t count =
+      joinable_steps(queue, operation, first, pieces.step);
   if (count == 0) {
     return Status::kUnsupported;
   }
   transport::RemoteStep remote;
   Status status =
       remote_step(piece_of(pieces.step, pieces.sent_bytes, rest), remote);
-  if (status != Status::kOk) {
-    return status;
+  if (status == Status::kOk) {
+    status = post_and_request(queue, operation, {&remote, 1},
+                              std::span(operation.steps).subspan(first, count));
   }
-  const auto id = open_words(queue, operation, count);
-  if (!id) {
-    return Status::kAgain;
+  if (status == Status::kOk) {
+    pieces.sent_bytes += rest;
+    pieces.joined_steps = count;
   }
-  protocol::RequestHeader header;
-  header.steps = static_cast<std::uint8_t>(count);
-  header.id = *id;
-  InlineVector<protocol::StepBytes, protocol::kMaxSteps> words;
-  for (std::size_t i = 1; i <= count; ++i) {
-    words.push_back(
-        protocol::encode_step(operation.steps[operation.current + i]));
-  }
-  const std::array<std::span<const std::byte>, 2> message = {
-      bytes_of(header), std::as_bytes(std::span(words))};
-  status = post(queue, operation, {&remote, 1}, message);
-  if (status != Status::kOk) {
-    requests_.close(*id);
-    return status;
-  }
-  pieces.sent_bytes += rest;
-  pieces.joined_steps = count;
-  return Status::kOk;
+  return status;
 }
 
 /// Posts all steps of a chain but empty ones. A step above max_posted, or a
 /// chain of empty steps alone, is not posted.
-Status FlightSender::post_chain(PeerQueue& queue, Operation& operation) {
-  std::array<transport::RemoteStep, protocol::kMaxSteps> steps;
+Status FlightSender::post_chain(PeerQueue& queue,
+                                Operation& operation,
+                                Chain& chain) {
+  std::array<transport::RemoteStep, protocol::kMaxSteps> remotes;
   std::size_t count = 0;
   for (std::size_t i = 0; i < operation.steps.size(); ++i) {
     const Step& step = operation.steps[i];
@@ -185,7 +199,7 @@ Status FlightSender::post_chain(PeerQueue& queue, Operation& operation) {
     if (is_bulk(step) && step.size > queue.to().max_posted) {
       return Status::kUnsupported;
     }
-    const Status status = remote_step(step, steps[count++]);
+    const Status status = remote_step(step, remotes[count++]);
     if (status != Status::kOk) {
       operation.current = i;
       return status;
@@ -194,7 +208,46 @@ Status FlightSender::post_chain(PeerQueue& queue, Operation& operation) {
   if (count == 0) {
     return Status::kUnsupported;
   }
-  return post(queue, operation, std::span(steps).first(count));
+  const auto posted = std::span(remotes).first(count);
+  const Status status = post(queue, operation, posted);
+  return status == Status::kUnsupported &&
+                 !fits_one_message(operation, queue.to())
+             ? post_in_front(queue, operation, chain, posted)
+             : status;
+}
+
+/// Posts the puts with which a chain begins, and joins the words that are all
+/// the rest of it. An endpoint that refuses to join them posts the puts alone,
+/// and the words follow when these are complete. `posted` are all steps of the
+/// chain but empty ones. kUnsupported: the chain has another shape, or the
+/// endpoint does not take the puts.
+Status FlightSender::post_in_front(
+    PeerQueue& queue,
+    Operation& operation,
+    Chain& chain,
+    std::span<const transport::RemoteStep> posted) {
+  const std::span<const Step> steps = operation.steps;
+  const auto words = std::ranges::find_if(
+      steps, [](const Step& step) { return protocol::is_word(step.opcode); });
+  const auto first = static_cast<std::size_t>(words - steps.begin());
+  const std::size_t count = steps.size() - first;
+  const auto puts =
+      posted.first(posted.size() - std::min(count, posted.size()));
+  if (count == 0 || puts.empty() || has_step_for_device(operation) ||
+      !std::ranges::all_of(puts, protocol::is_put,
+                           &transport::RemoteStep::opcode) ||
+      joinable_steps(queue, operation, first, steps.front()) != count) {
+    return Status::kUnsupported;
+  }
+  Status status =
+      post_and_request(queue, operation, puts, steps.subspan(first));
+  if (status == Status::kOk) {
+    chain.joined_steps = count;
+  } else if (status == Status::kUnsupported) {
+    status = post(queue, operation, puts);
+    chain.steps = status == Status::kOk ? first : chain.steps;
+  }
+  return status;
 }
 
 }  // namespace acp::gma

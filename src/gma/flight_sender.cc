@@ -41,8 +41,8 @@ Status FlightSender::send(PeerQueue& queue, Operation& operation) {
     }
     return status;
   }
-  if (std::holds_alternative<Chain>(operation.flight)) {
-    return send_chain(queue, operation);
+  if (auto* chain = std::get_if<Chain>(&operation.flight)) {
+    return send_chain(queue, operation, *chain);
   }
   if (auto* parts = std::get_if<Parts>(&operation.flight)) {
     return send_part(queue, operation, *parts);
@@ -193,12 +193,16 @@ Status FlightSender::send_piece_message(PeerQueue& queue,
 }
 
 /// A post comes first. A chain with a step that only a device may do is never
-/// a message.
-Status FlightSender::send_chain(PeerQueue& queue, Operation& operation) {
+/// a message, nor is one that does not fit.
+Status FlightSender::send_chain(PeerQueue& queue,
+                                Operation& operation,
+                                Chain& chain) {
   Status status = Status::kUnsupported;
   if (queue.to().max_posted != 0) {
-    status = post_chain(queue, operation);
-    if (status == Status::kUnsupported && has_step_for_device(operation)) {
+    status = post_chain(queue, operation, chain);
+    if (status == Status::kUnsupported &&
+        (has_step_for_device(operation) ||
+         !fits_one_message(operation, queue.to()))) {
       return status;
     }
   }

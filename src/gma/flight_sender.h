@@ -67,14 +67,14 @@ class FlightSender {
                             Pieces& pieces);
   std::optional<protocol::RequestHeader> begin_request(const Request& request);
   void cancel_request(const protocol::RequestHeader& header);
-  Status send_chain(PeerQueue& queue, Operation& operation);
+  Status send_chain(PeerQueue& queue, Operation& operation, Chain& chain);
   Status send_chain_message(PeerQueue& queue, Operation& operation);
   Status send_signal(PeerQueue& queue, Operation& operation);
   Status send_part(PeerQueue& queue, Operation& operation, Parts& parts);
   Status open_parts(PeerQueue& queue, Operation& operation, Parts& parts);
   std::optional<std::uint64_t> open_words(PeerQueue& queue,
                                           Operation& operation,
-                                          std::size_t words);
+                                          std::span<const Step> words);
   Status send_part_message(PeerQueue& queue,
                            Operation& operation,
                            const Parts& parts,
@@ -84,6 +84,7 @@ class FlightSender {
   Status end_parts(PeerQueue& queue, Operation& operation, Parts& parts);
   std::size_t joinable_steps(const PeerQueue& queue,
                              const Operation& operation,
+                             std::size_t first,
                              const Step& put) const;
   Status post_piece(PeerQueue& queue,
                     Operation& operation,
@@ -92,7 +93,15 @@ class FlightSender {
   Status post_with_words(PeerQueue& queue,
                          Operation& operation,
                          Pieces& pieces);
-  Status post_chain(PeerQueue& queue, Operation& operation);
+  Status post_chain(PeerQueue& queue, Operation& operation, Chain& chain);
+  Status post_in_front(PeerQueue& queue,
+                       Operation& operation,
+                       Chain& chain,
+                       std::span<const transport::RemoteStep> steps);
+  Status post_and_request(PeerQueue& queue,
+                          Operation& operation,
+                          std::span<const transport::RemoteStep> steps,
+                          std::span<const Step> words);
   Status post(PeerQueue& queue,
               Operation& operation,
               std::span<const transport::RemoteStep> steps,

@@ -205,8 +205,8 @@ void OperationRunner::settle(Operation& operation, PeerQueue& queue) {
 /// of the last of them.
 void OperationRunner::end_flight(Operation& operation) {
   const bool owes_signal = sender_.owes_signal(operation);
-  if (std::holds_alternative<Chain>(operation.flight)) {
-    operation.current = operation.steps.size() - 1;
+  if (const auto* chain = std::get_if<Chain>(&operation.flight)) {
+    operation.current += chain->steps - 1;
   } else if (const auto* parts = std::get_if<Parts>(&operation.flight)) {
     operation.current += parts->joined_steps;
   } else if (const auto* pieces = std::get_if<Pieces>(&operation.flight)) {

@@ -281,10 +281,10 @@ bool OperationRunner::runs_here(const Operation& operation) const {
 }
 
 /// Sends a chain in one flight if a step has to leave this process and the
-/// chain fits one message. It leaves at once if no other operation waits for
-/// the peer. No chain starts within a poll, since delegated and internal
-/// operations have one step: it may be posted here. kDone: the chain runs step
-/// by step.
+/// chain fits one message or can be posted. It leaves at once if no other
+/// operation waits for the peer. No chain starts within a poll, since delegated
+/// and internal operations have one step: it may be posted here. kDone: the
+/// chain runs step by step.
 OperationRunner::Progress OperationRunner::start_chain(Operation& operation) {
   const GlobalAddress first = operation.steps.front().remote;
   const Rank rank = space_.codec().rank(first);
@@ -299,7 +299,7 @@ OperationRunner::Progress OperationRunner::start_chain(Operation& operation) {
     if (rank == space_.my_rank()) {
       return Progress::kDone;  // only the atomics need the device
     }
-    operation.flight = Chain{};
+    operation.flight = Chain{operation.steps.size()};
     return enqueue(operation, rank, 0);
   }
   if (runs_here(operation)) {
@@ -308,16 +308,21 @@ OperationRunner::Progress OperationRunner::start_chain(Operation& operation) {
   const Result<PeerQueue*> found =
       queues_.queue_to(rank, space_.codec().color(first));
   if (!found.ok() ||
-      !FlightSender::fits_one_message(operation, found.value()->to())) {
+      (found.value()->to().max_posted == 0 &&
+       !FlightSender::fits_one_message(operation, found.value()->to()))) {
     return Progress::kDone;
   }
   PeerQueue& queue = *found.value();
-  operation.flight = Chain{};
+  operation.flight = Chain{operation.steps.size()};
   const Status status =
       queue.is_listed() ? Status::kAgain : sender_.send(queue, operation);
   if (status == Status::kAgain) {
     queues_.add(operation, queue);
     return Progress::kPending;
+  }
+  if (status == Status::kUnsupported) {
+    operation.flight = Idle{};
+    return Progress::kDone;
   }
   return status == Status::kOk ? Progress::kPending : fail(operation, status);
 }

@@ -98,15 +98,19 @@ bool store_piece(Results& results,
 
 }  // namespace
 
+/// Only the flights that a request carries have results here. A chain whose
+/// words were joined to its puts gets the results of these words.
 Status store_results(const gmm::AddressSpace& space,
                      const Request& request,
                      const protocol::ReplyView& reply,
                      Operation& operation) {
   Results results(space, reply.data);
   bool is_good = true;
-  if (std::holds_alternative<Chain>(operation.flight)) {
-    is_good = store_steps(results, reply.header, operation, operation.current,
-                          operation.steps.size());
+  if (const auto* chain = std::get_if<Chain>(&operation.flight)) {
+    const std::size_t count =
+        chain->joined_steps != 0 ? chain->joined_steps : chain->steps;
+    is_good = store_steps(results, reply.header, operation,
+                          operation.current + chain->steps - count, count);
   } else if (const auto* parts = std::get_if<Parts>(&operation.flight)) {
     is_good = store_steps(results, reply.header, operation, operation.current,
                           1 + parts->joined_steps);

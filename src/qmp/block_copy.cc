@@ -1,6 +1,6 @@
-// Copies between memories whose blocks lie apart. Called by the sending half
-// under its lock; never waits. The puts of one message are several chains; the
-// signal that ends it waits for the last one.
+// Copies between memories whose blocks lie apart. Called by both halves of a
+// channel under the lock of the process; never waits. The caller posts the
+// chains and adds the signal that ends the message.
 #include "qmp/block_copy.h"
 
 #include <algorithm>
@@ -25,6 +25,11 @@ Piece piece_at(std::uint64_t offset, std::uint64_t block, std::int64_t stride) {
 
 }  // namespace
 
+Span span_of(const Grant& grant) {
+  return grant.count <= 1 ? Span{0, grant.capacity}
+                          : span_of(grant.block, grant.count, grant.stride);
+}
+
 /// Large blocks on both sides are left to puts, which may run while the program
 /// computes.
 bool store_blocks(const Transfer& transfer, const Grant& grant) {
@@ -34,8 +39,7 @@ bool store_blocks(const Transfer& transfer, const Grant& grant) {
   if (transfer.packed || !has_small_blocks) {
     return false;
   }
-  const Span span = is_whole ? Span{0, grant.capacity}
-                             : span_of(grant.block, grant.count, grant.stride);
+  const Span span = span_of(grant);
   std::byte* first = mapped_memory(
       grant.address + static_cast<std::uint64_t>(span.low), span.bytes);
   if (first == nullptr) {

@@ -1,6 +1,6 @@
 // Moves a gated message between memories whose blocks lie apart, by stores or
-// by chains of puts. Called by SendHalf under the lock of the process; never
-// waits.
+// by chains of puts. Called by both halves of a channel under the lock of the
+// process; never waits.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,9 @@
 #include "qmp/transfer.h"
 
 namespace qmp {
+
+/// The memory that a grant describes, as distances from its address.
+Span span_of(const Grant& grant);
 
 /// Copies the whole message straight into the receiver's memory, if this
 /// process can store there and one side has small blocks. So the sender needs

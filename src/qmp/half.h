@@ -212,6 +212,7 @@ class ReceiveHalf final : public Half {
   }
 
   Grant grant_of(Transfer& transfer);
+  void announce(const Grant& grant) const;
   bool post_grant(Transfer& transfer, Batch* batch = nullptr);
   void deliver(Transfer& transfer, std::uint64_t word);
   void consume(std::uint64_t number);

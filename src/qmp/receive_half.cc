@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "acp/extension.h"
+#include "qmp/block_copy.h"
 #include "qmp/half.h"
 
 namespace qmp {
@@ -74,6 +76,18 @@ Grant ReceiveHalf::grant_of(Transfer& transfer) {
   return {transfer.packed.address, capacity, capacity, 0, 1};
 }
 
+/// Tells the sender's network how to reach the memory of a grant, in front of
+/// the grant itself. So the sender need not ask.
+void ReceiveHalf::announce(const Grant& grant) const {
+  if (grant.address == ACP_GA_NULL || peer_.is_on_this_host()) {
+    return;
+  }
+  const Span span = span_of(grant);
+  (void)acpx_announce_memory(
+      grant.address + static_cast<std::uint64_t>(span.low), span.bytes,
+      static_cast<int>(id().peer));
+}
+
 /// Posts a grant if message number - 16 is consumed (invariant 2). False: the
 /// peer is not connected, or there is no room now; advance() tries again.
 bool ReceiveHalf::post_grant(Transfer& transfer, Batch* batch) {
@@ -88,6 +102,7 @@ bool ReceiveHalf::post_grant(Transfer& transfer, Batch* batch) {
     return false;
   }
   const Grant grant = grant_of(transfer);
+  announce(grant);
   std::memcpy(room, &grant, sizeof grant);
   const std::uint64_t value = transfer.number + 1;
   if (peer_.signal(index, offset, sizeof grant, word, value - words_[index],

@@ -227,33 +227,39 @@ Posted SendHalf::put(Transfer& transfer, const Grant& grant, acp_ga_t source) {
 }
 
 /// Puts a message whose blocks lie apart on one side or both, chain after
-/// chain, and then writes its word. When the window is full it returns kLater,
-/// and the next call goes on at transfer.sent.
+/// chain. Its word is the last step of the last chain, which therefore waits
+/// for the others; a message of one chain takes one flight where the network
+/// allows it. When the window is full it returns kLater, and the next call goes
+/// on at transfer.sent.
 Posted SendHalf::put_pieces(Transfer& transfer,
                             const Grant& grant,
                             acp_ga_t source) {
+  const std::size_t index = entry_of(transfer.number);
+  const std::uint64_t word =
+      entry_word(transfer.number, Kind::kDirect, transfer.length);
   while (transfer.sent < transfer.length) {
     std::array<acpx_op_t, ACPX_MAX_STEPS> steps{};
     std::uint64_t sent = transfer.sent;
-    const std::size_t count = fill_chain(steps, transfer, grant, source, sent);
-    const acp_handle_t handle = acpx_post(steps.data(), count, ACP_HANDLE_NULL);
+    std::size_t count = fill_chain(std::span(steps).first(steps.size() - 1),
+                                   transfer, grant, source, sent);
+    const bool is_last = sent == transfer.length;
+    if (is_last) {
+      acpx_op_t& signal = steps[count++];
+      signal.opcode = ACPX_ADD8;
+      signal.flags = ACPX_SIGNAL;
+      signal.remote = peer_.address(word_offset(index));
+      signal.operand = word - words_[index];
+    }
+    const acp_handle_t handle = acpx_post(
+        steps.data(), count, is_last ? transfer.handle : ACP_HANDLE_NULL);
     if (handle == ACP_HANDLE_NULL) {
       return posted(handle);
     }
     transfer.handle = handle;
     transfer.sent = sent;
   }
-  const std::size_t index = entry_of(transfer.number);
-  const std::uint64_t word =
-      entry_word(transfer.number, Kind::kDirect, transfer.length);
-  const acp_handle_t handle = acpx_put_signal(
-      ACP_GA_NULL, ACP_GA_NULL, 0, peer_.address(word_offset(index)),
-      word - words_[index], transfer.handle);
-  if (handle != ACP_HANDLE_NULL) {
-    transfer.handle = handle;
-    words_[index] = word;
-  }
-  return posted(handle);
+  words_[index] = word;
+  return Posted::kYes;
 }
 
 Posted SendHalf::try_waiting(Waiting& waiting) {

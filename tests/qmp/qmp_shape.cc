@@ -189,6 +189,43 @@ SPMD_CASE(qmp_declare_strided_msgmem_chains,
   QMP_free_msgmem(to);
 }
 
+SPMD_CASE(qmp_declare_strided_msgmem_one_chain,
+          "strided both ways: blocks and word of a message in one chain") {
+  constexpr std::size_t kBlock = 8192;
+  constexpr int kMost = 15;  // one step of a chain is left for the word
+  constexpr std::size_t kGap = 64;
+  std::vector<std::byte> out(kMost * (kBlock + kGap));
+  std::vector<std::byte> in(out.size());
+  for (int count = 2; count <= kMost; ++count) {
+    Shape from = strided(out, 0, kBlock, count, kBlock + kGap);
+    Shape to =
+        strided(in, static_cast<std::size_t>(count - 1) * (kBlock + kGap),
+                kBlock, count, -static_cast<long>(kBlock + kGap));
+    QMP_msghandle_t send = QMP_declare_send_to(from.memory, right(), 0);
+    QMP_msghandle_t receive = QMP_declare_receive_from(to.memory, left(), 0);
+    const auto round = static_cast<std::size_t>(count);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = nodes::pattern(me(), round, i);
+    }
+    EXPECT_OK(QMP_start(receive));
+    EXPECT_OK(QMP_barrier());  // the grants are there
+    EXPECT_OK(QMP_start(send));
+    EXPECT_OK(QMP_wait(receive));
+    for (std::size_t block = 0; block < round; ++block) {
+      const std::size_t sent = from.blocks[block].first;
+      const std::size_t received = to.blocks[block].first;
+      for (std::size_t i = 0; i < kBlock; ++i) {
+        EXPECT(in[received + i] == nodes::pattern(left(), round, sent + i));
+      }
+    }
+    EXPECT_OK(QMP_wait(send));
+    QMP_free_msghandle(send);
+    QMP_free_msghandle(receive);
+    QMP_free_msgmem(from.memory);
+    QMP_free_msgmem(to.memory);
+  }
+}
+
 SPMD_CASE(qmp_declare_strided_msgmem_sparse,
           "strided: blocks that span more than 2 GiB, both ways") {
   constexpr std::size_t kBlock = 10'000;

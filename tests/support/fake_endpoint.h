@@ -2,6 +2,7 @@
 // them. Unit tests give it to engines and agents instead of a transport's.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -86,6 +87,10 @@ class FakeEndpoint final : public transport::Endpoint {
 
   Status post(std::span<const transport::RemoteStep> steps,
               std::uint64_t token) override {
+    if (!posts_words && std::ranges::any_of(steps, protocol::is_word,
+                                            &transport::RemoteStep::opcode)) {
+      return Status::kUnsupported;
+    }
     const Status status = post_status ? post_status() : Status::kUnsupported;
     if (status == Status::kOk) {
       posted.push_back({{steps.begin(), steps.end()}, token, {}});
@@ -131,10 +136,11 @@ class FakeEndpoint final : public transport::Endpoint {
   std::vector<transport::Ordering> orderings;  ///< One per accepted message.
   std::size_t room = SIZE_MAX;                 ///< Most messages in `sent`.
   std::size_t max_message = 4096;
-  Status failure = Status::kOk;                      ///< Result of send().
-  Status transfer_status = Status::kUnsupported;     ///< Result of transfer().
-  std::deque<Posted> posted;                         ///< Accepted, not done.
-  std::function<Status()> post_status;               ///< Result of post().
+  Status failure = Status::kOk;                   ///< Result of send().
+  Status transfer_status = Status::kUnsupported;  ///< Result of transfer().
+  std::deque<Posted> posted;                      ///< Accepted, not done.
+  std::function<Status()> post_status;            ///< Result of post().
+  bool posts_words = true;  ///< Else post() refuses every step on a word.
   std::function<Status()> post_then_send_status;     ///< Its result.
   std::vector<std::span<const std::byte>> in_place;  ///< Kept until reclaim().
   std::size_t from_region = 0;  ///< Bytes offered by send_from_region().
