@@ -97,7 +97,7 @@ class FlightSender {
   Status post_in_front(PeerQueue& queue,
                        Operation& operation,
                        Chain& chain,
-                       std::span<const transport::RemoteStep> steps);
+                       std::span<const transport::RemoteStep> posted);
   Status post_and_request(PeerQueue& queue,
                           Operation& operation,
                           std::span<const transport::RemoteStep> steps,

@@ -44,6 +44,8 @@ TEST_CASE("acp_perf: options have their meaning", "[perf]") {
   CHECK(parsed.options.format == Format::kCsv);
   CHECK_FALSE(parsed.options.pin);
   CHECK(parsed.options.start == std::vector<int>{2, 64});
+  CHECK(parsed.options.resets == 0);
+  CHECK(parse({"--resets", "9"}).options.resets == 9);
 }
 
 TEST_CASE("acp_perf: a wrong option is an error with a text", "[perf]") {
@@ -52,6 +54,7 @@ TEST_CASE("acp_perf: a wrong option is an error with a text", "[perf]") {
                                              {"--time-ms", "0"},
                                              {"--csv", "--json"},
                                              {"--quick", "--time-ms", "5"},
+                                             {"--resets", "5", "--start", "2"},
                                              {"--unknown"}}) {
     const Parsed parsed = parse(words);
     CHECK(parsed.is_done);

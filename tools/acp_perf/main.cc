@@ -9,6 +9,7 @@
 
 #include "machine.h"
 #include "pinning.h"
+#include "resets.h"
 #include "rows.h"
 #include "runner.h"
 #include "start.h"
@@ -57,6 +58,17 @@ void print_list(const Rows& rows) {
   }
 }
 
+/// Returns the exit status. The head line has no path to a target, since no row
+/// has one.
+int time_resets(const Context& context, const Options& options) {
+  Rows rows;
+  const auto results = run_resets(options, rows);
+  if (context.rank != 0) return 0;
+  Machine machine = describe_machine();
+  machine.emplace_back("ranks", std::to_string(context.procs));
+  return print_results(machine, results, options.format);
+}
+
 /// A rank's work between acp_init and acp_finalize: answers --help and --list,
 /// or pins itself, opens its memory and runs the rows. Returns the exit status.
 int run_rank(Context& context, const Parsed& parsed) {
@@ -75,6 +87,7 @@ int run_rank(Context& context, const Parsed& parsed) {
     if (context.rank == 0) print_list(rows);
     return 0;
   }
+  if (parsed.options.resets != 0) return time_resets(context, parsed.options);
   if (parsed.options.pin) context.pinned = pin_rank(context.rank);
   if (!context.memory.open()) return fail("memory to measure with");
   if (!prepare(context)) return fail("reaching the other rank's memory");

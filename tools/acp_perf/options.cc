@@ -69,6 +69,10 @@ Parsed parse_options(int argc, const char* const* argv) {
   app.add_option("--acprun", options.acprun,
                  "The acprun that --start runs; else the one beside "
                  "acp_perf, or in PATH");
+  app.add_option("--resets", options.resets,
+                 "Time acp_reset so many times instead, beside acp_sync")
+      ->check(CLI::Range(1, 100'000))
+      ->excludes("--start");
   app.add_flag("--nothing", options.nothing,
                "Only acp_init and acp_finalize: what --start runs");
   try {

@@ -20,6 +20,7 @@ struct Options {
   std::vector<int> start;  ///< Numbers of ranks whose start is timed.
   std::string acprun;      ///< Empty: acprun beside acp_perf, or in PATH.
   bool nothing = false;    ///< Only acp_init and acp_finalize.
+  int resets = 0;          ///< Calls of acp_reset to time; 0: the table runs.
 };
 
 /// The options; or, when is_done, a text to print and the exit status.
