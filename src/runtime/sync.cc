@@ -36,11 +36,12 @@ Status Sync::wait(TimePoint deadline) {
 }
 
 /// Two barriers: a rank whose acp_sync has met the first one learns it there,
-/// and tells it before it comes to the second one. A rank that is apart comes
-/// to none: a rank whose acp_reset has the number that it would tell would take
-/// it for one of its own call, and wait for ever.
+/// and tells it before it comes to the second one. After an acp_sync has met an
+/// acp_reset, this rank comes to no barrier: a rank whose acp_reset has the
+/// number that it would tell would take it for one of its own call, and wait
+/// for ever.
 Status Sync::begin_reset() {
-  if (is_apart_) {
+  if (has_sync_met_reset_) {
     return Status::kClosed;
   }
   const std::uint64_t before = barriers_;
@@ -58,7 +59,7 @@ Status Sync::begin_reset() {
 /// A call that cannot be met is refused before this rank arrives at the
 /// barrier, so that the other ranks' barriers keep their count.
 Status Sync::meet(TimePoint deadline) {
-  if (is_apart_ && !watch_.is_finalizing()) {
+  if (has_sync_met_reset_ && !watch_.is_finalizing()) {
     return Status::kClosed;
   }
   const std::uint64_t number = next_barrier();
@@ -92,8 +93,9 @@ void Sync::note_absence(const protocol::Absence& absence) {
   if (absence.kind == protocol::AbsenceKind::kResetting) {
     announce(protocol::AbsenceKind::kBesideReset, absence.barrier);
   }
-  is_apart_ = is_apart_ || absence.kind == protocol::AbsenceKind::kResetting ||
-              absence.kind == protocol::AbsenceKind::kBesideReset;
+  has_sync_met_reset_ = has_sync_met_reset_ ||
+                        absence.kind == protocol::AbsenceKind::kResetting ||
+                        absence.kind == protocol::AbsenceKind::kBesideReset;
   if (!std::exchange(is_out_of_step_, true)) {
     log_absence(absence);
   }

@@ -89,7 +89,7 @@ class Sync {
   bool is_out_of_step_ = false;  ///< One call was kClosed.
   /// An acp_sync and an acp_reset have met. Barriers of the ranks may differ by
   /// one from then on, so all calls before acp_finalize fail.
-  bool is_apart_ = false;
+  bool has_sync_met_reset_ = false;
 };
 
 }  // namespace acp::runtime
