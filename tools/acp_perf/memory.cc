@@ -14,14 +14,14 @@ namespace {
 // Layout of the library memory: facts of the rank, words, inbox, outbox. Each
 // part begins on a page of its own.
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kCardOffset = 0;
+constexpr std::size_t kRankFactsOffset = 0;
 constexpr std::size_t kWordsOffset = kPage;
 constexpr std::size_t kInboxOffset = 2 * kPage;
 constexpr std::size_t kOutboxOffset = kInboxOffset + kBufferBytes;
 constexpr std::size_t kModuleBytes = kOutboxOffset + kBufferBytes;
 
 static_assert(static_cast<std::size_t>(Word::kWords) * kWordStride <= kPage);
-static_assert(sizeof(Card) <= kPage);
+static_assert(sizeof(RankFacts) <= kPage);
 
 std::size_t offset_of(Word word) {
   return kWordsOffset + static_cast<std::size_t>(word) * kWordStride;
@@ -67,10 +67,10 @@ bool Memory::open() {
   const acp_atkey_t key =
       acp_register_memory(registered_.get(), kRegisteredBytes, 0);
   if (key == ACP_ATKEY_NULL) return false;
-  own_card().registered = acp_query_ga(key, registered_.get());
-  own_card().registered_address =
+  own_rank_facts().registered = acp_query_ga(key, registered_.get());
+  own_rank_facts().registered_address =
       reinterpret_cast<std::uint64_t>(registered_.get());
-  return own_card().registered != ACP_GA_NULL;
+  return own_rank_facts().registered != ACP_GA_NULL;
 }
 
 acp_ga_t Memory::word(int rank, Word word) const {
@@ -97,17 +97,17 @@ std::byte* Memory::own_outbox() const {
   return own(kOutboxOffset);
 }
 
-Card& Memory::own_card() const {
-  return *reinterpret_cast<Card*>(own(kCardOffset));
+RankFacts& Memory::own_rank_facts() const {
+  return *reinterpret_cast<RankFacts*>(own(kRankFactsOffset));
 }
 
-bool Memory::read_card(int rank, Card& card) const {
-  const acp_handle_t handle =
-      acp_copy(outbox(acp_rank()), acpx_module_ga(module_, rank) + kCardOffset,
-               sizeof(Card), ACP_HANDLE_NULL);
+bool Memory::read_rank_facts(int rank, RankFacts& facts) const {
+  const acp_handle_t handle = acp_copy(
+      outbox(acp_rank()), acpx_module_ga(module_, rank) + kRankFactsOffset,
+      sizeof(RankFacts), ACP_HANDLE_NULL);
   if (handle == ACP_HANDLE_NULL) return false;
   acp_complete(handle);
-  std::memcpy(&card, own_outbox(), sizeof(Card));
+  std::memcpy(&facts, own_outbox(), sizeof(RankFacts));
   return true;
 }
 

@@ -40,7 +40,7 @@ inline constexpr std::size_t kBufferBytes = std::size_t{8} << 20;
 inline constexpr std::size_t kRegisteredBytes = std::size_t{1} << 20;
 
 /// Facts about a rank in its library memory, for the other ranks to read.
-struct Card {
+struct RankFacts {
   std::int64_t pid;
   std::int64_t area_fd;              ///< Descriptor of rank 0's RawArea, or -1.
   HostAddress host;                  ///< The raw UDP sockets use it.
@@ -73,9 +73,9 @@ class Memory {
   std::byte* registered() const { return registered_.get(); }
 
   /// Facts of this rank. Other ranks read them after an acp_sync.
-  Card& own_card() const;
+  RankFacts& own_rank_facts() const;
   /// Copies the facts of another rank. False: acp_errno says why.
-  bool read_card(int rank, Card& card) const;
+  bool read_rank_facts(int rank, RankFacts& facts) const;
 
   /// One completed put or get of a word of another rank.
   void put_word(int rank, Word word, std::uint64_t value) const;

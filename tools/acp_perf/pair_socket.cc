@@ -51,9 +51,9 @@ std::uint16_t port_of(const SocketAddress& address) {
 /// A socket that cannot be made or bound has port 0, and the ranks do not meet.
 PairSocket::PairSocket(Context& context)
     : context_(context),
-      own_(address_between(context.memory.own_card().host,
+      own_(address_between(context.memory.own_rank_facts().host,
                            context.peer.host,
-                           context.memory.own_card().host)),
+                           context.memory.own_rank_facts().host)),
       fd_(socket(own_.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK, 0)) {
   socklen_t length = sizeof own_;
   if (fd_ < 0 || bind(fd_, &own_.any, size_of(own_)) != 0 ||
@@ -76,8 +76,9 @@ bool PairSocket::meet() {
 }
 
 bool PairSocket::connect_to(std::uint64_t port) const {
-  SocketAddress address = address_between(
-      context_.memory.own_card().host, context_.peer.host, context_.peer.host);
+  SocketAddress address =
+      address_between(context_.memory.own_rank_facts().host, context_.peer.host,
+                      context_.peer.host);
   address.v4.sin_port = htons(static_cast<std::uint16_t>(port));
   return port_of(own_) != 0 && port != 0 &&
          connect(fd_, &address.any, size_of(address)) == 0;

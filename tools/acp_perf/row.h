@@ -55,7 +55,7 @@ struct Context {
   std::uint64_t row = 0;  ///< Counts the rows that ran; equal on all ranks.
   Memory memory;
   RawArea area;
-  Card peer{};  ///< Copy from the target; on other ranks, from rank 0.
+  RankFacts peer{};  ///< Copy from the target; on other ranks, from rank 0.
 
   /// Responders call it: true when rank 0 has ended the row.
   bool is_row_over() const;

@@ -111,25 +111,25 @@ void run_row(Context& context, const Row& row, Result& result) {
 /// rows.
 bool prepare(Context& context) {
   Memory& memory = context.memory;
-  Card& card = memory.own_card();
-  card.pid = getpid();
-  card.boot_id = boot_id();
-  card.area_fd = -1;
-  card.host = own_host_address();
+  RankFacts& own = memory.own_rank_facts();
+  own.pid = getpid();
+  own.boot_id = boot_id();
+  own.area_fd = -1;
+  own.host = own_host_address();
   if (context.rank == 0) {
     if (!context.area.create()) {
       std::perror("acp_perf: memory for the raw rows");
       return false;
     }
-    card.area_fd = context.area.fd();
+    own.area_fd = context.area.fd();
   }
   acp_sync();
   const int peer = context.rank == 0 ? context.target : 0;
-  if (!memory.read_card(peer, context.peer)) return false;
+  if (!memory.read_rank_facts(peer, context.peer)) return false;
   std::uint64_t facts = 0;
   const bool is_there =
       context.rank == 0 ||
-      (context.peer.boot_id == card.boot_id &&
+      (context.peer.boot_id == own.boot_id &&
        context.area.attach(context.peer.pid, context.peer.area_fd));
   memory.put_word(context.rank, Word::kPhase, is_there ? 1 : 0);
   acp_sync();

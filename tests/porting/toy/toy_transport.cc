@@ -31,18 +31,18 @@ constexpr std::size_t kMaxMessage = 8192;
 constexpr int kMessagesPerPoll = 64;
 
 /// The address card: a name in the kernel's abstract namespace.
-using Card = std::array<std::byte, 16>;
+using AddressCard = std::array<std::byte, 16>;
 
 sockaddr_un address_of(std::span<const std::byte> card) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   // The first byte of an abstract name is 0.
-  std::memcpy(address.sun_path + 1, card.data(), sizeof(Card));
+  std::memcpy(address.sun_path + 1, card.data(), sizeof(AddressCard));
   return address;
 }
 
 constexpr socklen_t kAddressBytes =
-    offsetof(sockaddr_un, sun_path) + 1 + sizeof(Card);
+    offsetof(sockaddr_un, sun_path) + 1 + sizeof(AddressCard);
 
 /// A datagram has this header, and then its message.
 struct Header {
@@ -191,7 +191,7 @@ Status ToyEndpoint::send(std::span<const std::span<const std::byte>> parts,
 
 Result<std::unique_ptr<transport::Transport>> open_network(
     const transport::NetworkContext& context) {
-  Card card{};
+  AddressCard card{};
   UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!fd || ::getrandom(card.data(), card.size(), 0) < 0) {
     log_error("toy: socket or getrandom: {}", std::strerror(errno));
