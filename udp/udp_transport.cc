@@ -216,8 +216,9 @@ Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
   }
   if (card.status() == Status::kProtocol) {
     log_error(
-        "udp: {} has no valid card: it has not opened udp, or its library is "
-        "of a different build",
+        "udp: {} has no valid address card: it has not opened udp, or its "
+        "library is of a different build; give all ranks the same ACP_NET and "
+        "the same build of libacp",
         options_.name_of(peer));
     return unfit_peer_.refuse(peer, Status::kProtocol);
   }

@@ -91,7 +91,7 @@ TEST_CASE("errors: ranks of one host with unlike ACP_NET", "[errors]") {
   CHECK(std::ranges::any_of(row.texts, [&](const std::string& text) {
     return !lines_with(outcome.output, text).empty();
   }));
-  CHECK(lines_with(outcome.output, "has no valid card").empty());
+  CHECK(lines_with(outcome.output, "has no valid address card").empty());
   CHECK(lines_with(outcome.output, "malformed message").empty());
   const job::Outcome alike =
       job::Job({ACPRUN, "-np", "2", "--wrap", "env ACP_NET=shm", "--wrap-ranks",

@@ -155,8 +155,9 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
                   return each.network.empty();
                 }))) {
     log_error(
-        "ucx: {} has no valid address card: it has not opened ucx (see "
-        "ACP_NET), or its library is of a different build",
+        "ucx: {} has no valid address card: it has not opened ucx, or its "
+        "library is of a different build; give all ranks the same ACP_NET and "
+        "the same build of libacp",
         options_.name_of(peer));
     return unfit_peer_.refuse(peer, Status::kProtocol);
   }
