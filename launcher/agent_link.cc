@@ -59,7 +59,7 @@ bool AgentLink::has_host(std::uint32_t host) const {
 
 void AgentLink::start() {
   ++tries_;
-  is_held_ = false;
+  is_waiting_for_room_ = false;
   state_ = State::kStarting;
   deadline_ = Clock::now() + shell_.timeout;
   auto started = start_remote_shell(shell_, hosts_.front().name);
@@ -264,7 +264,7 @@ void AgentLink::check() {
 AgentLink::Clock::time_point AgentLink::next() const {
   switch (state_) {
     case State::kWaiting:
-      return is_held_ ? Clock::time_point::max() : start_at_;
+      return is_waiting_for_room_ ? Clock::time_point::max() : start_at_;
     case State::kStarting:
     case State::kOpen:
       // The shell's end raises no event, so the wait for it is short.

@@ -56,12 +56,13 @@ class AgentLink {
 
   /// Whether start() is due, for the first time or again.
   bool waits_to_start(Clock::time_point now) const noexcept {
-    return state_ == State::kWaiting && (is_held_ || now >= start_at_);
+    return state_ == State::kWaiting &&
+           (is_waiting_for_room_ || now >= start_at_);
   }
 
   /// Too many others start. So next() no longer has the time of the start, and
   /// the caller starts the link when one of the others has started or ended.
-  void hold() noexcept { is_held_ = true; }
+  void wait_for_room() noexcept { is_waiting_for_room_ = true; }
 
   /// Sends a message, after the orders. Messages to a link that is over are
   /// dropped.
@@ -132,7 +133,8 @@ class AgentLink {
   Heartbeat heartbeat_;            ///< Runs in kOpen.
   /// While waiting: time of the next try. The first is due at once.
   Clock::time_point start_at_{};
-  bool is_held_ = false;          ///< Set by hold(), until start().
+  /// Set by wait_for_room(), cleared by start().
+  bool is_waiting_for_room_ = false;
   Clock::time_point deadline_;    ///< While starting: of the greeting.
   Clock::time_point collect_by_;  ///< The shell has closed its output.
   int tries_ = 0;                 ///< Starts of the remote shell so far.

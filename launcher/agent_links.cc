@@ -105,10 +105,10 @@ AgentLinks::Starting AgentLinks::count_starting(std::size_t link) const {
   return starting;
 }
 
-/// A link that finds no room is held: the start or the end of another one makes
-/// room, and check() is called after it. The resolver is asked for the first
-/// link that would be one too many if all were of one machine, so it holds up
-/// no link before that.
+/// A link that finds no room waits for it: the start or the end of another one
+/// makes room, and check() is called after it. The resolver is asked for the
+/// first link that would be one too many if all were of one machine, so it
+/// holds up no link before that.
 void AgentLinks::start_some(Clock::time_point now) {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     if (!links_[i]->waits_to_start(now)) continue;
@@ -119,7 +119,7 @@ void AgentLinks::start_some(Clock::time_point now) {
     }
     if (beside.in_all >= kStartsAtOnce ||
         beside.on_machine >= kStartsOfMachine) {
-      links_[i]->hold();
+      links_[i]->wait_for_room();
     } else {
       links_[i]->start();
     }

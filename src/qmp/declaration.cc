@@ -48,7 +48,7 @@ QMP_msghandle_t declare(Job& job,
     return fail_null(QMP_NOMEM_ERR,
                      "no memory to declare a message with node %d", node);
   }
-  memory->hold();
+  memory->add_user();
   transfer->half = half;
   transfer->memory = memory;
   handle->first = transfer;

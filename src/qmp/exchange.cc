@@ -232,7 +232,7 @@ Half* Exchange::half(const ChannelId& id) {
 void Exchange::start_one(Transfer& transfer, Batch* batch) {
   transfer.status = QMP_SUCCESS;
   transfer.has_peer_left = false;
-  transfer.memory->hold();
+  transfer.memory->add_user();
   transfer.state.store(Transfer::State::kActive, std::memory_order_relaxed);
   transfer.half->start(transfer, batch);
   list(*transfer.half);
@@ -372,8 +372,8 @@ void Exchange::discard(Transfer* transfer) {
   {
     const std::lock_guard lock(lock_);
     if (transfer->is_active()) {
-      transfer->memory
-          ->release();  // The reference that start took keeps the memory.
+      // start_one() has counted a user, so the memory stays.
+      transfer->memory->release();
       transfer->is_orphan = true;
       return;
     }

@@ -71,12 +71,13 @@ class MessageMemory {
   /// memory at the first call. ACP_GA_NULL: keys are exhausted.
   acp_ga_t address(LibraryMemory& library);
 
-  void hold() { holders_.fetch_add(1, std::memory_order_relaxed); }
+  /// Counts one more user. Each user calls release() once.
+  void add_user() { users_.fetch_add(1, std::memory_order_relaxed); }
 
   /// Deletes the memory when the last user releases it.
   void release() {
     // Release and acquire: uses by other threads come before the delete.
-    if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       delete this;
     }
   }
@@ -90,7 +91,7 @@ class MessageMemory {
   std::size_t size_ = 0;
   /// Users of this object: the handle of the program, and transfers. Any thread
   /// counts; release() has the order.
-  std::atomic<int> holders_{1};
+  std::atomic<int> users_{1};
   /// The rest is written by address() under the lock of the process.
   LibraryMemory* library_ = nullptr;
   acp_atkey_t key_ = ACP_ATKEY_NULL;

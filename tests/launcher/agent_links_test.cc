@@ -169,7 +169,7 @@ TEST_CASE("agent link: two hosts that are refused at once come back apart",
   CHECK(other->next() <= end + milliseconds(1900));
   CHECK_FALSE(other->waits_to_start(other->next() - milliseconds(1)));
   CHECK(other->waits_to_start(other->next()));
-  other->hold();
+  other->wait_for_room();
   CHECK(other->next() == Clock::time_point::max());
   CHECK(other->waits_to_start(Clock::now()));
 }
