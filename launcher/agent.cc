@@ -59,7 +59,7 @@ class Agent {
     if (status != Status::kOk) return kStatusLauncher;
     queue_.push_back(std::make_shared<const std::string>(agent_greeting()));
     flush();
-    while (!is_cut_off_ && !is_finished()) {
+    while (!has_given_up_ && !is_finished()) {
       loop_.turn(time_to_next_deadline());
       check();
     }
@@ -75,7 +75,7 @@ class Agent {
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) {
       if (n < 0) log_error("acprun's orders: {}", errno_text(errno));
-      cut_off();
+      give_up();
       return;
     }
     heartbeat_.hear(Clock::now());
@@ -84,13 +84,14 @@ class Agent {
       take_order(*message);
     if (reader_.is_broken()) {
       log_error("acprun sent bytes that make no sense");
-      cut_off();
+      give_up();
     }
   }
 
-  /// The rest of the job, or of the tree above, is gone. Whoever finds that out
-  /// by anything but the end of its connection says why.
-  void cut_off() { is_cut_off_ = true; }
+  /// Ends the host's part of the job without an order. acprun, or the agent
+  /// above, is gone or sent damaged bytes, or a signal ends this agent. The
+  /// caller logs the cause, unless the connection to acprun has closed.
+  void give_up() { has_given_up_ = true; }
 
   void send(const HostMessage& message) {
     queue_.push_back(
@@ -120,11 +121,11 @@ class Agent {
       } else if (errno == EAGAIN) {
         if (loop_.watch(STDOUT_FILENO, EPOLLOUT, [this] { flush(); }) !=
             Status::kOk) {
-          cut_off();
+          give_up();
         }
         return;
       } else if (errno != EINTR) {
-        cut_off();
+        give_up();
         queue_.clear();
         return;
       }
@@ -173,7 +174,7 @@ class Agent {
     orders_ = decode_orders(text);
     if (!orders_) {
       log_error("acprun's orders make no sense");
-      cut_off();
+      give_up();
       return;
     }
     const HostRanks& own = orders_->hosts.front();
@@ -304,7 +305,7 @@ class Agent {
     while (const int signal = signals_.next()) {
       if (!is_request_to_end(signal) && signal != SIGHUP) continue;
       log_error("ended by {}", describe_signal(signal));
-      cut_off();
+      give_up();
     }
   }
 
@@ -325,10 +326,10 @@ class Agent {
       send(HostMessageType::kDone);
     }
     if (heartbeat_.is_word_due(now)) send(HostMessageType::kAlive);
-    if (heartbeat_.is_silent(now) && !is_cut_off_) {
+    if (heartbeat_.is_silent(now) && !has_given_up_) {
       log_error("nothing was heard from acprun for {} s",
                 Heartbeat::kSilence.count());
-      cut_off();
+      give_up();
     }
   }
 
@@ -347,7 +348,7 @@ class Agent {
     links_.kill();
     input_.reset();
     end_descendants(older_children_, kKillLimit, own_keeper());
-    return is_cut_off_ ? kStatusLauncher : 0;
+    return has_given_up_ ? kStatusLauncher : 0;
   }
 
   static constexpr milliseconds kKeeperLimit{1000};
@@ -375,7 +376,7 @@ class Agent {
   bool has_started_ = false;  ///< part_ has its segment and its keeper.
   bool is_part_done_ = false;
   bool has_said_done_ = false;
-  bool is_cut_off_ = false;
+  bool has_given_up_ = false;  ///< Set by give_up().
 };
 
 }  // namespace

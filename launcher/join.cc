@@ -132,7 +132,7 @@ class Join {
     // The seat was killed: the job is over.
     end_descendants({}, kKillLimit, 0);
     status_ = SIGKILL;
-    is_cut_off_ = true;
+    has_lost_seat_ = true;
   }
 
   /// mpirun's signals go on to the program.
@@ -152,7 +152,7 @@ class Join {
 
   /// Processes that the program has left behind end now, as with any rank.
   int finish() {
-    if (!is_cut_off_) {
+    if (!has_lost_seat_) {
       signal_descendants(SIGTERM, {});
       end_descendants({}, kKillLimit, 0);
       tell_acprun();
@@ -208,8 +208,8 @@ class Join {
     tell_of_abort(exit_status);
   }};
   pid_t program_ = -1;
-  std::optional<int> status_;  ///< Wait status of the program, at its end.
-  bool is_cut_off_ = false;    ///< The seat ended first.
+  std::optional<int> status_;   ///< Wait status of the program, at its end.
+  bool has_lost_seat_ = false;  ///< The seat ended first.
 };
 
 /// Waits until the seat listens. Empty, logged, after the limit. The system

@@ -54,7 +54,7 @@ struct Datagram {
 class DatagramSocket {
  public:
   /// A datagram that arrived. `bytes` above the size of the buffer means that
-  /// the rest was cut off; such a datagram cannot be used.
+  /// the datagram was truncated, and cannot be used.
   struct Arrival {
     std::size_t bytes = 0;
     Address from;

@@ -79,7 +79,7 @@ QMP_status_t barrier(Job& job, QMP_comm_struct& comm) {
   }
   acpx_leave_call(before);
   return result == 0 ? check_nobody_left(job)
-                     : fail(QMP_ERROR, "QMP_barrier was cut off: %s",
+                     : fail(QMP_ERROR, "QMP_barrier has failed: %s",
                             acpx_strerror(acp_errno));
 }
 

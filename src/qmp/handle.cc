@@ -164,7 +164,7 @@ QMP_status_t wait(QMP_msghandle_t handle) {
     case 0: return retire(*mine, handle);
     case 1: return keep(handle, give_up(*mine, handle));
     default:
-      return keep(handle, fail(QMP_ERROR, "QMP_wait: %s was cut off: %s",
+      return keep(handle, fail(QMP_ERROR, "QMP_wait: %s has failed: %s",
                                describe_active(handle).c_str(),
                                acpx_strerror(acp_errno)));
   }

@@ -127,9 +127,9 @@ QMP_status_t Operation::wait(int rank, Condition has_come, void* self) {
     case End::kRevoked: return fail_revoked();
     case End::kLeft:
       // At the end of a job nodes leave that are not to blame.
-      return is_job_ending() ? fail_cut_off() : fail_left(rank);
+      return is_job_ending() ? fail_job_ending() : fail_left(rank);
     case End::kMismatch: return QMP_BAD_MESSAGE;
-    default: return fail_cut_off();
+    default: return fail_job_ending();
   }
 }
 
@@ -231,8 +231,8 @@ QMP_status_t Operation::fail_revoked() const {
               name_of(cause.rank).c_str(), what);
 }
 
-QMP_status_t Operation::fail_cut_off() const {
-  return fail(QMP_ERROR, "%s was cut off: the job is ending", text().c_str());
+QMP_status_t Operation::fail_job_ending() const {
+  return fail(QMP_ERROR, "%s has failed: the job is ending", text().c_str());
 }
 
 QMP_status_t Operation::fail_left(int rank) {

@@ -62,7 +62,7 @@ class Operation {
   // communicator.
 
   QMP_status_t fail_revoked() const;
-  QMP_status_t fail_cut_off() const;
+  QMP_status_t fail_job_ending() const;
   QMP_status_t fail_left(int rank);
   QMP_status_t fail_memory(const char* for_what);
   QMP_status_t fail_transfer(QMP_status_t status, int rank);

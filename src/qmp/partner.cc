@@ -57,7 +57,7 @@ QMP_status_t Partner::send(void* data, std::size_t bytes) {
   if (is_paired(bytes)) {
     return lanes_->pair->send(operation_.tag(), data, bytes)
                ? QMP_SUCCESS
-               : operation_.fail_cut_off();
+               : operation_.fail_job_ending();
   }
   ChannelRound round(operation_, operation_.tag());
   round.send(*lanes_, data, bytes);

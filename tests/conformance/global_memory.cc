@@ -227,7 +227,7 @@ SPMD_CASE(unregister_ends_copies,
     const auto all = spmd::gather(acp_query_ga(key, bytes.data()));
     if (is_writer) {
       acp_complete(acp_copy(all[1], all[0], kBytes, ACP_HANDLE_NULL));
-      acp_errno = 0;  // the end of the region may have cut it off
+      acp_errno = 0;  // it fails when the region has ended
     } else if (is_owner) {
       while (std::atomic_ref(bytes[0]).load() == 0) {
       }

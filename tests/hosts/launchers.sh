@@ -1,7 +1,7 @@
 #!/bin/sh
 # Jobs on two hosts under the launcher of an MPI library, with in-host as its
 # remote shell: the ranks meet by PMI-1 of MPICH, or by PMIx of Open MPI. Also how
-# jobs end: by a rank's status or death, by unlike calls, and when a host is cut off.
+# jobs end: by a rank's status or death, by unlike calls, and when a host is disconnected.
 #
 #   with-hosts -n 2 -- launchers.sh MPI HELLO VICTIM PROGRAM...
 #                                                          MPI: openmpi, mpich
@@ -157,16 +157,16 @@ unlike 4 unlike finalize:reset 0 "$reset"
 unlike 2 unlike reset:sync "0 125" "$reset\|rank 1 is in acp_reset"
 unlike 4 reset_beside sync_on "0 125" "$reset"
 
-# A host is cut off from a job of two ranks, which send nothing: only the lifeline
+# A host is disconnected from a job of two ranks, which send nothing: only the lifeline
 # between the hosts can tell.
-cut_off() { # moment, how, lines that the ranks write
+disconnect() { # moment, how, lines that the ranks write
   : >"$TMPDIR/ranks"
   start 2 "$victim" "$1" "$2" "$TMPDIR/ranks" &
   lines=$3
   eventually have_come || fail "$1: the job did not begin"
   begin=$(now_ms)
   ip link set v2 down
-  eventually no_rank_is_left || fail "$1: ranks of hosts that are cut off go on"
+  eventually no_rank_is_left || fail "$1: ranks of disconnected hosts go on"
   took=$(($(now_ms) - begin))
   echo "$1: $took ms"
   test $took -le 15000 || fail "$1: the ranks ended after $took ms"
@@ -178,6 +178,6 @@ cut_off() { # moment, how, lines that the ranks write
 }
 have_come() { test "$(wc -l <"$TMPDIR/ranks")" = "$lines"; }
 
-echo "-- a host that is cut off ends the ranks of both, and is named"
-cut_off in_wait stay 2
-cut_off in_fini wait 1
+echo "-- a disconnected host ends the ranks of both, and is named"
+disconnect in_wait stay 2
+disconnect in_fini wait 1

@@ -94,7 +94,7 @@ start_steady() {
 }
 
 # Whether the host has nothing of a job. sshd keeps a connection to a host that is
-# cut off until TCP gives it up.
+# disconnected until TCP gives it up.
 is_empty() { # host
   for pid in $(ip netns pids "$1"); do
     case $(cat /proc/"$pid"/comm 2>/dev/null) in sshd* | '') ;; *) return 1 ;; esac
@@ -108,7 +108,7 @@ takes_at_most() { # milliseconds, what
   test $took -le "$1" || fail "$2: $took ms"
 }
 
-echo "-- the host of acprun is cut off while the job works"
+echo "-- the host of acprun is disconnected while the job works"
 start_steady
 ip link set v1 down
 for host in h2 h3; do
@@ -127,7 +127,7 @@ done
 # Each job has a rank on each host. One waits in acp_init for a rank of h3 that
 # never comes, one works, one waits without any message, and one waits in
 # acp_finalize.
-echo "-- a host is cut off from four jobs at once"
+echo "-- a host is disconnected from four jobs at once"
 start_job() { # its name, word...
   name=$1
   shift

@@ -125,15 +125,15 @@ TEST_CASE("death: a sum that waits for the dead ends with the job", "[qmp]") {
   }
 }
 
-TEST_CASE("death: a wait for the dead names what was cut off", "[qmp]") {
+TEST_CASE("death: a wait for the dead names the message", "[qmp]") {
   for (const std::string net : {"auto", "udp"}) {
     const std::string marker = job::unique_marker();
-    const auto outcome = run(2, {"cut_off", marker}, {"ACP_NET=" + net});
+    const auto outcome = run(2, {"wait_for_dead", marker}, {"ACP_NET=" + net});
     INFO(outcome.output);
     CHECK(outcome.status == 128 + SIGKILL);
     CHECK(has(outcome, prefix(0, 2) +
                            " error: QMP_wait: receive of 1000 bytes with node "
-                           "1 was cut off: "));
+                           "1 has failed: "));
     CHECK_FALSE(has(outcome, "probe:"));
     CHECK(job::all_gone(marker, 6s));
   }

@@ -587,7 +587,7 @@ void die_in_a_sum() {
 
 /// Node 1 dies while node 0 waits for its message; the end of the job does not
 /// stop node 0 at once.
-void be_cut_off() {
+void wait_for_dead() {
   if (QMP_get_node_number() == 1) {
     (void)QMP_barrier();
     (void)std::raise(SIGKILL);
@@ -693,8 +693,8 @@ int main(int argc, char** argv) {
     lack_memory();
   } else if (mode == "die") {
     die_in_a_sum();
-  } else if (mode == "cut_off") {
-    be_cut_off();
+  } else if (mode == "wait_for_dead") {
+    wait_for_dead();
   } else if (mode == "send_at_exit") {
     send_at_exit();
   } else if (mode == "leave") {

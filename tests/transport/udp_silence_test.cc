@@ -55,7 +55,7 @@ FakeJobPlan plan_of(std::uint32_t procs) {
 
 }  // namespace
 
-TEST_CASE("udp silence: a peer that is waited for and cut off is found",
+TEST_CASE("udp silence: a peer that is waited for and disconnected is found",
           "[udp][silence]") {
   const auto whom = GENERATE(Whom::kPeer, Whom::kAnybody);
   Quiet quiet(plan_of(4));

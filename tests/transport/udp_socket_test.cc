@@ -201,7 +201,7 @@ TEST_CASE("udp socket: a color's packets really use its addresses",
   }
 }
 
-TEST_CASE("udp socket: a datagram that was cut off shows its real size",
+TEST_CASE("udp socket: a truncated datagram shows its real size",
           "[udp][socket]") {
   auto socket = open_socket("127.0.0.1");
   REQUIRE(socket.ok());

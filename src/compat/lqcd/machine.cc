@@ -216,7 +216,7 @@ int wait_for(Machine& machine, Handle* handle, int milliseconds) {
     return outcome(machine, handle);
   }
   if (result < 0) {
-    (void)fail(QMP_ERROR, "%s was cut off: %s", describe(*handle).c_str(),
+    (void)fail(QMP_ERROR, "%s has failed: %s", describe(*handle).c_str(),
                acpx_strerror(acp_errno));
     return -1;
   }

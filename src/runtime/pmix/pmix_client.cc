@@ -317,9 +317,9 @@ class Pmix final : public ProcessManager {
   /// libpmix may be called by several threads.
   bool shares_connection() const noexcept override { return false; }
 
-  /// PMIx_Abort returns when the server has acted. A slurmstepd that is cut off
-  /// from slurmctld needs 10 s for that, and the caller has to end this process
-  /// sooner. The thread goes with the process.
+  /// PMIx_Abort returns when the server has acted. A slurmstepd without a
+  /// connection to slurmctld needs 10 s for that, and the caller has to end
+  /// this process sooner. The thread goes with the process.
   void abort(int exit_status, std::string_view text) override {
     const auto call = make_call();
     if (call == nullptr) {
