@@ -21,7 +21,7 @@ grep 'ucx: endpoint to rank' "$work/output" >"$work/endpoints" ||
 if grep -v 'rc_verbs/.* am' "$work/endpoints"; then
   fail "an endpoint sends messages without rc_verbs"
 fi
-sed -n 's/.*posted [0-9]* chains as \([0-9]*\) operations.*/\1/p' \
+sed -n 's/.*posted [0-9]* chains as \([0-9]*\) UCX operations.*/\1/p' \
   "$work/output" >"$work/posted"
 test -s "$work/posted" || fail "no rank says how many steps it has posted"
 if grep -qx 0 "$work/posted"; then

@@ -30,9 +30,10 @@ namespace acp::ucx {
 
 class Endpoint;
 
-/// Largest step in bytes, and chains that may be posted on one endpoint.
+/// Largest step in bytes, and calls of post() that may be under way on one
+/// endpoint.
 inline constexpr std::size_t kMaxStepBytes = 1 << 20;
-inline constexpr std::uint32_t kChainWindow = 128;
+inline constexpr std::uint32_t kPostWindow = 128;
 /// Packets under way on one endpoint.
 inline constexpr std::uint32_t kPacketWindow = 32;
 
@@ -44,10 +45,10 @@ struct Counters {
   std::uint64_t received = 0;    ///< Packets.
   std::uint64_t early = 0;       ///< Part of `received`: before others.
   std::uint64_t delivered = 0;   ///< Messages.
-  std::uint64_t posted = 0;      ///< Chains.
-  std::uint64_t operations = 0;  ///< UCX operations of these chains.
+  std::uint64_t posted = 0;      ///< Calls of post().
+  std::uint64_t operations = 0;  ///< UCX operations of these calls.
   std::uint64_t flushes = 0;     ///< Flushes behind them.
-  std::uint64_t done = 0;        ///< Chains that are complete.
+  std::uint64_t done = 0;        ///< Part of `posted`: complete.
   std::uint64_t wanted = 0;      ///< Windows asked for.
   std::uint64_t told = 0;        ///< Windows that peers were told of.
   std::uint64_t revoked = 0;     ///< Regions that peers had to drop.
@@ -63,18 +64,19 @@ struct Packet {
 };
 
 /// Steps that were posted together. Written by their endpoint.
-struct Chain {
+struct PostedSteps {
   std::uint64_t token = 0;
-  std::uint32_t pending = 0;  ///< Operations, and a flush behind them.
-  bool is_lost = false;       ///< An operation has failed with its peer.
-  struct Operation* first = nullptr;
+  std::uint32_t pending = 0;  ///< UCX operations, and a flush behind them.
+  bool is_lost = false;       ///< A UCX operation has failed with its peer.
+  struct UcxOperation* first = nullptr;
 };
 
-/// One UCX operation of a chain. Written by its endpoint, and `result` by UCX.
-struct Operation {
+/// One UCX operation of posted steps. Written by its endpoint, and `result` by
+/// UCX.
+struct UcxOperation {
   Endpoint* endpoint = nullptr;
-  Chain* chain = nullptr;
-  Operation* next = nullptr;  ///< In the same chain.
+  PostedSteps* posted = nullptr;
+  UcxOperation* next = nullptr;  ///< In the list of `posted`.
   PeerWindow* theirs = nullptr;
   MyRegion* mine = nullptr;    ///< Local region that it uses; or null.
   std::byte* local = nullptr;  ///< Where an atomic's old value goes; or null.
@@ -83,10 +85,11 @@ struct Operation {
   std::uint8_t result_bytes = 0;  ///< 0: no atomic.
 };
 
-/// A flush behind chains. Written by its endpoint.
+/// A flush behind the steps of several calls of post(). Written by its
+/// endpoint.
 struct Flush {
   Endpoint* endpoint = nullptr;
-  std::vector<Chain*> chains{};
+  std::vector<PostedSteps*> posted{};
 };
 
 /// State shared by the endpoints of a transport. The transport owns it and
@@ -105,8 +108,8 @@ struct SharedState {
   transport::MessageSink* sink = nullptr;
   Counters counters{};
   Pool<Packet> packets{};
-  Pool<Chain> chains{};
-  Pool<Operation> operations{};
+  Pool<PostedSteps> posted_steps{};
+  Pool<UcxOperation> ucx_operations{};
   Pool<Flush> flushes{};
   std::vector<std::uint64_t> done{};  ///< Tokens that are to be reported.
   std::vector<Endpoint*> to_flush{};  ///< Have something that is unsent.
@@ -212,15 +215,15 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
                        PeerWindow*& theirs);
   void start(const Plan& plan, std::uint64_t token);
   void fence();
-  ucs_status_ptr_t start_operation(const transport::RemoteStep& step,
-                                   std::uint64_t done,
-                                   std::uint64_t size,
-                                   Operation& operation);
+  ucs_status_ptr_t start_ucx_operation(const transport::RemoteStep& step,
+                                       std::uint64_t done,
+                                       std::uint64_t size,
+                                       UcxOperation& operation);
   ucs_status_ptr_t start_atomic(const transport::RemoteStep& step,
                                 std::uint64_t address,
-                                Operation& operation);
-  void on_operation_done(Operation& operation, ucs_status_t status);
-  void end_one(Chain& chain, ucs_status_t status);
+                                UcxOperation& operation);
+  void on_ucx_operation_done(UcxOperation& operation, ucs_status_t status);
+  void end_one(PostedSteps& posted, ucs_status_t status);
   void flush_steps();
   void on_flushed(Flush& flush, ucs_status_t status);
 
@@ -237,9 +240,9 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   static void on_packet_sent_callback(void* request,
                                       ucs_status_t status,
                                       void* packet);
-  static void on_operation_callback(void* request,
-                                    ucs_status_t status,
-                                    void* operation);
+  static void on_ucx_operation_callback(void* request,
+                                        ucs_status_t status,
+                                        void* operation);
   static void on_flushed_callback(void* request,
                                   ucs_status_t status,
                                   void* flush);
@@ -270,9 +273,10 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   /// order between packets that it sends in different ways.
   std::map<std::uint32_t, std::vector<std::byte>> early_;
 
-  std::uint32_t chains_ = 0;         ///< Posted and not complete.
-  std::vector<Chain*> to_complete_;  ///< Wait for the next flush of steps.
-  std::uint32_t flushes_ = 0;        ///< Under way.
+  std::uint32_t posts_ = 0;  ///< Calls of post() that are not complete.
+  /// They wait for the next flush of steps.
+  std::vector<PostedSteps*> to_complete_;
+  std::uint32_t flushes_ = 0;  ///< Under way.
 
   PeerMemory peer_memory_;
   std::vector<transport::Control> controls_;  ///< Not sent yet, in order.

@@ -167,7 +167,7 @@ bool Endpoint::flush(bool is_idle) {
   if (!to_complete_.empty() && state_ == EndpointState::kReady) {
     // Flushes that follow a flush are collected while nobody waits.
     const bool may_wait =
-        is_idle && flushes_ != 0 && to_complete_.size() < kChainWindow / 4;
+        is_idle && flushes_ != 0 && to_complete_.size() < kPostWindow / 4;
     if (may_wait) {
       is_empty = false;
     } else {
@@ -196,7 +196,7 @@ void Endpoint::on_peer_gone(std::string_view why) {
   state_ = EndpointState::kGone;
   gone_at_ = SteadyClock().now();
   gone_why_ = why;
-  misses_peer_ = misses_peer_ || chains_ != 0 || messages_ != 0;
+  misses_peer_ = misses_peer_ || posts_ != 0 || messages_ != 0;
   shared_.gone.push_back(this);
   shared_.regions.drop_holder(*this);
   controls_.clear();
@@ -205,16 +205,16 @@ void Endpoint::on_peer_gone(std::string_view why) {
     shared_.packets.give(*open_);
     open_ = nullptr;
   }
-  for (Chain* chain : to_complete_) {
-    end_one(*chain, UCS_ERR_CONNECTION_RESET);
+  for (PostedSteps* posted : to_complete_) {
+    end_one(*posted, UCS_ERR_CONNECTION_RESET);
   }
   to_complete_.clear();
   queue_for_flush();  // close() is not for callbacks
 }
 
 /// Ends what UCX still does with memory of this process for the peer. UCX can
-/// do that in mode PEER only. The rkeys go first. One that an operation uses
-/// goes when UCX has ended the operation.
+/// do that in mode PEER only. The rkeys go first. One that a UCX operation
+/// uses goes when UCX has ended the operation.
 void Endpoint::close() {
   if (ucp_ == nullptr || !is_watched_) {
     return;
@@ -237,11 +237,11 @@ TimePoint Endpoint::gone_deadline() const noexcept {
 }
 
 /// UCX touches no memory of this process for the peer, and begins to use none.
-/// A dead peer of this host may leave operations in mode NONE for ever, but
+/// A dead peer of this host may leave UCX operations in mode NONE for ever, but
 /// then the launcher ends the job. Precondition: the endpoint sends nothing.
 bool Endpoint::is_quiet() const noexcept {
   const bool is_closed = ucp_ == nullptr && closing_ == nullptr;
-  return chains_ == 0 && packets_ == 0 && (is_closed || !is_watched_);
+  return posts_ == 0 && packets_ == 0 && (is_closed || !is_watched_);
 }
 
 void Endpoint::free_closed() noexcept {

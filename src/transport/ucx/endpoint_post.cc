@@ -14,10 +14,10 @@ namespace acp::ucx {
 using protocol::Opcode;
 using transport::RemoteStep;
 
-/// The UCX operations of one chain, before anything is changed for it.
+/// The UCX operations of one post(), before anything is changed for it.
 // NOLINTNEXTLINE(*-member-init): clearing costs more than a short chain
 struct Endpoint::Plan {
-  /// One operation.
+  /// One UCX operation.
   struct Part {
     const RemoteStep* step;
     std::uint64_t done;  ///< Bytes of the step before this part.
@@ -108,7 +108,7 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
                  : Status::kUnsupported;
     }
   }
-  if (chains_ == kChainWindow) {
+  if (posts_ == kPostWindow) {
     return Status::kAgain;
   }
   start(plan, token);
@@ -128,7 +128,7 @@ Feasible Endpoint::find_window(const RemoteStep& step,
                                });
 }
 
-/// Plans the operations of a step. One ends where the peer's window ends.
+/// Plans the UCX operations of a step. One ends where the peer's window ends.
 Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const std::uint64_t size = protocol::bytes_at_remote(step);
   MyRegion* mine = step.local_memory == nullptr
@@ -160,13 +160,13 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   return Feasible::kNow;
 }
 
-/// Starts the planned operations. An operation that has failed has lost its
-/// peer; those that follow it fail as well.
+/// Starts the planned UCX operations. One that has failed has lost its peer;
+/// those that follow it fail as well.
 void Endpoint::start(const Plan& plan, std::uint64_t token) {
   ++shared_.counters.posted;
-  ++chains_;
-  Chain& chain = shared_.chains.take();
-  chain = {.token = token, .pending = 1};  // until all have started
+  ++posts_;
+  PostedSteps& posted = shared_.posted_steps.take();
+  posted = {.token = token, .pending = 1};  // until all have started
   const RemoteStep* before = nullptr;
   bool has_write = false;
   for (std::size_t i = 0; i < plan.count; ++i) {
@@ -176,29 +176,29 @@ void Endpoint::start(const Plan& plan, std::uint64_t token) {
     }
     before = part.step;
     has_write = has_write || protocol::is_put(part.step->opcode);
-    Operation& operation = shared_.operations.take();
+    UcxOperation& operation = shared_.ucx_operations.take();
     operation = {.endpoint = this,
-                 .chain = &chain,
-                 .next = chain.first,
+                 .posted = &posted,
+                 .next = posted.first,
                  .theirs = part.theirs,
                  .mine = part.mine};
-    chain.first = &operation;
+    posted.first = &operation;
     ++part.theirs->uses;
     if (part.mine != nullptr) {
       part.mine->begin_use();
     }
-    ++chain.pending;
+    ++posted.pending;
     ++shared_.counters.operations;
     ucs_status_ptr_t request =
-        start_operation(*part.step, part.done, part.size, operation);
+        start_ucx_operation(*part.step, part.done, part.size, operation);
     if (!UCS_PTR_IS_PTR(request)) {
-      on_operation_done(operation, UCS_PTR_STATUS(request));
+      on_ucx_operation_done(operation, UCS_PTR_STATUS(request));
     }
   }
   if (has_write && state_ == EndpointState::kReady) {
-    to_complete_.push_back(&chain);  // A flush ends its last count.
+    to_complete_.push_back(&posted);  // A flush ends its last count.
   } else {
-    end_one(chain, UCS_OK);
+    end_one(posted, UCS_OK);
   }
 }
 
@@ -212,13 +212,13 @@ void Endpoint::fence() {
   }
 }
 
-/// The operand is copied into the operation, because UCX may read it after this
-/// call and the step belongs to the caller. An endpoint that is lost gives the
-/// status that UCX itself would give.
-ucs_status_ptr_t Endpoint::start_operation(const RemoteStep& step,
-                                           std::uint64_t done,
-                                           std::uint64_t size,
-                                           Operation& operation) {
+/// The operand is copied into the UCX operation, because UCX may read it after
+/// this call and the step belongs to the caller. An endpoint that is lost gives
+/// the status that UCX itself would give.
+ucs_status_ptr_t Endpoint::start_ucx_operation(const RemoteStep& step,
+                                               std::uint64_t done,
+                                               std::uint64_t size,
+                                               UcxOperation& operation) {
   if (state_ != EndpointState::kReady) {
     return UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET);
   }
@@ -230,7 +230,7 @@ ucs_status_ptr_t Endpoint::start_operation(const RemoteStep& step,
     return start_atomic(step, address, operation);
   }
   const ucp_request_param_t param =
-      params_for(on_operation_callback, &operation);
+      params_for(on_ucx_operation_callback, &operation);
   if (step.opcode == Opcode::kGet) {
     return ucp_get_nbx(ucp_, step.local_memory + done, size, address,
                        theirs.rkey.get(), &param);
@@ -245,13 +245,13 @@ ucs_status_ptr_t Endpoint::start_operation(const RemoteStep& step,
 /// compare-and-swap `result` is the new value first, and then the old one.
 ucs_status_ptr_t Endpoint::start_atomic(const RemoteStep& step,
                                         std::uint64_t address,
-                                        Operation& operation) {
+                                        UcxOperation& operation) {
   const bool is_cas = step.opcode == Opcode::kCas;
   operation.local = step.local_memory;
   operation.result_bytes = step.width;
   operation.operand = is_cas ? step.compare : step.operand;
   operation.result = step.operand;
-  ucp_request_param_t param = params_for(on_operation_callback, &operation);
+  ucp_request_param_t param = params_for(on_ucx_operation_callback, &operation);
   param.op_attr_mask |=
       UCP_OP_ATTR_FIELD_REPLY_BUFFER | UCP_OP_ATTR_FIELD_DATATYPE;
   param.reply_buffer = &operation.result;
@@ -260,38 +260,39 @@ ucs_status_ptr_t Endpoint::start_atomic(const RemoteStep& step,
                            address, operation.theirs->rkey.get(), &param);
 }
 
-void Endpoint::on_operation_callback(void* request,
-                                     ucs_status_t status,
-                                     void* operation) {
+void Endpoint::on_ucx_operation_callback(void* request,
+                                         ucs_status_t status,
+                                         void* operation) {
   ucp_request_free(request);
-  auto& ended = *static_cast<Operation*>(operation);
+  auto& ended = *static_cast<UcxOperation*>(operation);
   if (!ended.endpoint->shared_.is_ending) {
-    ended.endpoint->on_operation_done(ended, status);
+    ended.endpoint->on_ucx_operation_done(ended, status);
   }
 }
 
-void Endpoint::on_operation_done(Operation& operation, ucs_status_t status) {
+void Endpoint::on_ucx_operation_done(UcxOperation& operation,
+                                     ucs_status_t status) {
   if (status == UCS_OK && operation.local != nullptr) {
     std::memcpy(operation.local, &operation.result, operation.result_bytes);
   }
-  Chain& chain = *operation.chain;
+  PostedSteps& posted = *operation.posted;
   if (status != UCS_OK) {
     on_peer_gone(ucs_status_string(status));
   }
-  end_one(chain, status);
+  end_one(posted, status);
 }
 
-/// One of the chain's operations has ended, or the flush behind them. The last
-/// one ends all uses of windows and regions, and reports the chain. A chain
-/// that is lost is never reported: its peer is, as failed.
-void Endpoint::end_one(Chain& chain, ucs_status_t status) {
-  chain.is_lost = chain.is_lost || status != UCS_OK;
-  if (--chain.pending != 0) {
+/// One UCX operation of posted steps has ended, or the flush behind them. The
+/// last one ends all uses of windows and regions, and reports the steps. Steps
+/// that are lost are never reported: their peer is, as failed.
+void Endpoint::end_one(PostedSteps& posted, ucs_status_t status) {
+  posted.is_lost = posted.is_lost || status != UCS_OK;
+  if (--posted.pending != 0) {
     return;
   }
-  --chains_;
-  for (Operation* each = chain.first; each != nullptr;) {
-    Operation& operation = *each;
+  --posts_;
+  for (UcxOperation* each = posted.first; each != nullptr;) {
+    UcxOperation& operation = *each;
     each = operation.next;
     if (operation.mine != nullptr) {
       operation.mine->end_use();
@@ -300,15 +301,15 @@ void Endpoint::end_one(Chain& chain, ucs_status_t status) {
     if (--theirs.uses == 0 && theirs.is_revoked) {
       drop_revoked(theirs.key, theirs.state);
     }
-    shared_.operations.give(operation);
+    shared_.ucx_operations.give(operation);
   }
-  if (chain.is_lost) {
+  if (posted.is_lost) {
     misses_peer_ = true;
   } else {
     ++shared_.counters.done;
-    shared_.done.push_back(chain.token);
+    shared_.done.push_back(posted.token);
   }
-  shared_.chains.give(chain);
+  shared_.posted_steps.give(posted);
 }
 
 /// Asks UCX to report when the writes posted so far are in the peer's memory.
@@ -317,8 +318,8 @@ void Endpoint::flush_steps() {
   ++flushes_;
   Flush& flush = shared_.flushes.take();
   flush.endpoint = this;
-  flush.chains.clear();
-  std::swap(flush.chains, to_complete_);
+  flush.posted.clear();
+  std::swap(flush.posted, to_complete_);
   const ucp_request_param_t param = params_for(on_flushed_callback, &flush);
   ucs_status_ptr_t request = ucp_ep_flush_nbx(ucp_, &param);
   if (!UCS_PTR_IS_PTR(request)) {
@@ -338,8 +339,8 @@ void Endpoint::on_flushed_callback(void* request,
 
 void Endpoint::on_flushed(Flush& flush, ucs_status_t status) {
   --flushes_;
-  for (Chain* chain : flush.chains) {
-    end_one(*chain, status);
+  for (PostedSteps* posted : flush.posted) {
+    end_one(*posted, status);
   }
   shared_.flushes.give(flush);
   if (status != UCS_OK) {

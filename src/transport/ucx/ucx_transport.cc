@@ -23,7 +23,7 @@ UcxTransport::~UcxTransport() {
   const Counters& c = shared_.counters;
   log(LogLevel::kDebug,
       "ucx: {} endpoints ({} notice no failures), sent {} packets, received {} "
-      "({} before their turn) with {} messages; posted {} chains as {} "
+      "({} before their turn) with {} messages; posted {} chains as {} UCX "
       "operations with {} flushes, asked for {} windows, told of {}, revoked "
       "{} regions",
       c.connected, c.unwatched, c.sent, c.received, c.early, c.delivered,
