@@ -137,7 +137,7 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
     if (!is_word && !is_inline) {
       const std::byte* from = step.local_memory + done;
       const auto window =
-          shared_.regions.window(device_, *mine, mine->offset_of(from));
+          shared_.regions.own_window(device_, *mine, mine->offset_of(from));
       if (window.registration == nullptr) {
         return Feasible::kNever;
       }

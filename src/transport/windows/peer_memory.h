@@ -32,13 +32,11 @@ struct PeerWindow {
 template <typename Rkey>
 class PeerMemory {
  public:
-  using Window = PeerWindow<Rkey>;
-
   /// Finds the window that holds a byte of the step's memory. When there is
   /// none, `ask` gets a kWant, which it sends; one question at a time.
   Feasible find_for(const RemoteStep& step,
                     std::uint64_t offset,
-                    Window*& theirs,
+                    PeerWindow<Rkey>*& theirs,
                     auto ask) {
     theirs = find(step.key, offset);
     if (theirs != nullptr && theirs->is_revoked) {
@@ -87,7 +85,7 @@ class PeerMemory {
   }
 
   /// The window that holds the byte; null when none does.
-  Window* find(std::uint32_t key, std::uint64_t offset) noexcept {
+  PeerWindow<Rkey>* find(std::uint32_t key, std::uint64_t offset) noexcept {
     if (last_ != nullptr && holds(*last_, key, offset)) {
       return last_;
     }
@@ -105,7 +103,7 @@ class PeerMemory {
 
   /// Adds a window that the peer has told. It replaces a window at the same
   /// offset, unless that window is in use or revoked.
-  void add(Window window) {
+  void add(PeerWindow<Rkey> window) {
     const std::pair at{window.key, window.offset};
     const auto found = windows_.find(at);
     if (found == windows_.end()) {
@@ -122,7 +120,7 @@ class PeerMemory {
     last_ = nullptr;
     for (auto at = windows_.lower_bound({key, 0});
          at != windows_.end() && at->first.first == key;) {
-      Window& window = at->second;
+      PeerWindow<Rkey>& window = at->second;
       if (window.state != state) {
         ++at;
       } else if (window.uses != 0) {
@@ -155,15 +153,15 @@ class PeerMemory {
   }
 
  private:
-  static bool holds(const Window& window,
+  static bool holds(const PeerWindow<Rkey>& window,
                     std::uint32_t key,
                     std::uint64_t offset) noexcept {
     return window.key == key && offset - window.offset < window.size;
   }
 
   /// By key, then by offset.
-  std::map<std::pair<std::uint32_t, std::uint64_t>, Window> windows_;
-  Window* last_ = nullptr;  ///< The window found last; null: none.
+  std::map<std::pair<std::uint32_t, std::uint64_t>, PeerWindow<Rkey>> windows_;
+  PeerWindow<Rkey>* last_ = nullptr;  ///< The window found last; null: none.
   Question question_;
 };
 

@@ -83,9 +83,9 @@ class MyRegion {
   std::vector<std::vector<Piece>> pieces_;  ///< By color, then by offset.
 };
 
-/// A window: a part of a region that is one registration.
+/// A part of a region of this process that is one registration.
 template <typename Registration>
-struct Window {
+struct OwnWindow {
   std::byte* address = nullptr;
   std::uint64_t size = 0;
   std::uint64_t offset = 0;  ///< Offset in a global address.
@@ -154,9 +154,9 @@ class Regions {
   /// The window that holds a byte of the region; registers it at first use.
   /// Windows are counted as in a global address, so no aligned word lies in
   /// two of them.
-  Window<Registration> window(auto& registrar,
-                              Mine& mine,
-                              std::uint64_t offset) {
+  OwnWindow<Registration> own_window(auto& registrar,
+                                     Mine& mine,
+                                     std::uint64_t offset) {
     const Region& region = mine.region_;
     const std::uint64_t bytes =
         region.is_sparse ? kSparseRegistrationBytes : kRegistrationBytes;
@@ -167,7 +167,7 @@ class Regions {
       pieces.resize((end + bytes - 1) / bytes);
     }
     auto& [registration, has_failed] = pieces[offset / bytes];
-    Window<Registration> window;
+    OwnWindow<Registration> window;
     window.offset = std::max(offset / bytes * bytes, skew);
     window.size = std::min((offset / bytes + 1) * bytes, end) - window.offset;
     window.address = region.address + (window.offset - skew);
@@ -195,7 +195,7 @@ class Regions {
         (mine->region_.color != registrar.color() && !has_any_color)) {
       return told;
     }
-    const auto window = this->window(registrar, *mine, want.offset);
+    const auto window = own_window(registrar, *mine, want.offset);
     told.state = mine->region_.state;
     told.offset = window.offset;
     if (window.registration != nullptr) {
