@@ -109,11 +109,11 @@ Status Engine::cross_copy_now(const Step& step, Way way, Handle order) {
   }
   before_direct(order);
   const gmm::CrossCopyGuard guard(peer);
-  return guard.is_live()
-             ? endpoint->transfer(is_get ? transport::Direction::kGet
-                                         : transport::Direction::kPut,
-                                  {local, step.size}, peer.owner_address)
-             : Status::kBadKey;
+  return guard.is_live() ? endpoint->copy_cross_memory(
+                               is_get ? transport::Direction::kGet
+                                      : transport::Direction::kPut,
+                               {local, step.size}, peer.owner_address)
+                         : Status::kBadKey;
 }
 
 /// Checks alignment and both addresses before it queues the atomic, so that the

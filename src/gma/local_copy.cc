@@ -92,8 +92,8 @@ Status LocalCopier::cross_copy(transport::Direction direction,
   if (!guard.is_live()) {
     return Status::kBadKey;
   }
-  return found.value().endpoint->transfer(direction, {local, size},
-                                          peer.owner_address);
+  return found.value().endpoint->copy_cross_memory(direction, {local, size},
+                                                   peer.owner_address);
 }
 
 /// Copies at most kBounceBytes, which plan() sees to.

@@ -4,7 +4,9 @@
 
 namespace acp::transport {
 
-Status Endpoint::transfer(Direction, std::span<std::byte>, std::uint64_t) {
+Status Endpoint::copy_cross_memory(Direction,
+                                   std::span<std::byte>,
+                                   std::uint64_t) {
   return Status::kUnsupported;
 }
 

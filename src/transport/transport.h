@@ -2,10 +2,10 @@
 //
 // A transport delivers messages (byte strings) exactly once to the peer's
 // agent, which executes them and answers with messages. Some endpoints also
-// reach the peer's registered memory without the peer: transfer() copies before
-// it returns, post() copies later and reports completion. The library memory of
-// ranks on this host is mapped, so the engine loads and stores there without a
-// transport (gmm/address_space.h).
+// reach the peer's registered memory without the peer: copy_cross_memory()
+// copies before it returns, post() copies later and reports completion. The
+// library memory of ranks on this host is mapped, so the engine loads and
+// stores there without a transport (gmm/address_space.h).
 //
 // Threads: one thread at a time calls into a transport and its endpoints; the
 // engine calls them with its mutex held. Nothing here blocks.
@@ -180,9 +180,9 @@ class Endpoint {
   /// caller has checked bounds and rights.
   /// kUnsupported: this endpoint can never do it; the caller sends messages.
   /// kBadAddress: the peer has no memory there. kPeerDead: the peer is lost.
-  [[nodiscard]] virtual Status transfer(Direction direction,
-                                        std::span<std::byte> local,
-                                        std::uint64_t remote_address);
+  [[nodiscard]] virtual Status copy_cross_memory(Direction direction,
+                                                 std::span<std::byte> local,
+                                                 std::uint64_t remote_address);
 
   /// Posts steps for execution in order: all of them, or none. The memory at
   /// `local_memory` is the transport's until the steps are complete.

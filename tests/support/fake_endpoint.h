@@ -64,12 +64,12 @@ class FakeEndpoint final : public transport::Endpoint {
   }
 
   /// Copies inside this process, which stands for the peer.
-  Status transfer(transport::Direction direction,
-                  std::span<std::byte> local,
-                  std::uint64_t remote_address) override {
-    ++transfers;
-    if (transfer_status != Status::kOk) {
-      return transfer_status;
+  Status copy_cross_memory(transport::Direction direction,
+                           std::span<std::byte> local,
+                           std::uint64_t remote_address) override {
+    ++cross_memory_copies;
+    if (cross_memory_status != Status::kOk) {
+      return cross_memory_status;
     }
     auto* remote = reinterpret_cast<std::byte*>(remote_address);
     const bool is_get = direction == transport::Direction::kGet;
@@ -136,16 +136,17 @@ class FakeEndpoint final : public transport::Endpoint {
   std::vector<transport::Ordering> orderings;  ///< One per accepted message.
   std::size_t room = SIZE_MAX;                 ///< Most messages in `sent`.
   std::size_t max_message = 4096;
-  Status failure = Status::kOk;                   ///< Result of send().
-  Status transfer_status = Status::kUnsupported;  ///< Result of transfer().
-  std::deque<Posted> posted;                      ///< Accepted, not done.
-  std::function<Status()> post_status;            ///< Result of post().
+  Status failure = Status::kOk;  ///< Result of send().
+  Status cross_memory_status =
+      Status::kUnsupported;             ///< Result of copy_cross_memory().
+  std::deque<Posted> posted;            ///< Accepted, not done.
+  std::function<Status()> post_status;  ///< Result of post().
   bool posts_words = true;  ///< Else post() refuses every step on a word.
   std::function<Status()> post_then_send_status;     ///< Its result.
   std::vector<std::span<const std::byte>> in_place;  ///< Kept until reclaim().
   std::size_t from_region = 0;  ///< Bytes offered by send_from_region().
   int offers = 0;               ///< Calls of send().
-  int transfers = 0;
+  int cross_memory_copies = 0;
 };
 
 }  // namespace acp::test

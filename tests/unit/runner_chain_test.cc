@@ -217,7 +217,7 @@ TEST_CASE("runner chain: on mapped memory needs no message", "[gma][runner]") {
 TEST_CASE("runner cross copy: memory of this host is moved by the kernel",
           "[gma][runner]") {
   RunnerWorld world;
-  world.endpoint(1).transfer_status = Status::kOk;
+  world.endpoint(1).cross_memory_status = Status::kOk;
   std::memcpy(world.memory.data(), "abcdefgh", 8);
   const Operation& put =
       world.start({copy_step(world.theirs + 100, world.mine, 8)});
@@ -227,11 +227,11 @@ TEST_CASE("runner cross copy: memory of this host is moved by the kernel",
   CHECK(world.has_ended(get, Status::kOk));
   CHECK(std::memcmp(world.memory.data() + 9, "abcdefgh", 8) == 0);
   CHECK(world.endpoint(1).offers == 0);
-  CHECK(world.endpoint(1).transfers == 2);
+  CHECK(world.endpoint(1).cross_memory_copies == 2);
   // Never atomics.
   world.start({word_step(Opcode::kAdd, world.theirs, world.mine)});
   CHECK(world.endpoint(1).sent.size() == 1);
-  CHECK(world.endpoint(1).transfers == 2);
+  CHECK(world.endpoint(1).cross_memory_copies == 2);
 }
 
 TEST_CASE("runner cross copy: what the kernel refuses goes by message",
@@ -250,7 +250,7 @@ TEST_CASE("runner cross copy: what the kernel refuses goes by message",
   CHECK(world.answer(1).opcode == Opcode::kCopy);
   CHECK(world.has_ended(own_copy, Status::kOk));
 
-  world.endpoint(1).transfer_status = Status::kBadAddress;
+  world.endpoint(1).cross_memory_status = Status::kBadAddress;
   const Operation& hole =
       world.start({copy_step(world.theirs, world.mine, 2000)});
   CHECK(world.has_ended(hole, Status::kBadAddress));
@@ -260,8 +260,8 @@ TEST_CASE(
     "runner cross copy: overlapping memory of another rank is like memmove",
     "[gma][runner]") {
   RunnerWorld world;
-  world.endpoint(1).transfer_status = Status::kOk;
-  world.endpoint(1, 1).transfer_status = Status::kOk;
+  world.endpoint(1).cross_memory_status = Status::kOk;
+  world.endpoint(1, 1).cross_memory_status = Status::kOk;
   // The same memory under a second key and a second color: global addresses
   // do not tell which end lies higher.
   std::byte* base = world.peer_memory.data();

@@ -153,12 +153,12 @@ TEST_CASE("runner relay: one end is registered by a rank of this host",
           "[gma][runner][relay]") {
   TwoPeers peers(4096);
   RunnerWorld& world = peers.world;
-  world.endpoint(1).transfer_status = Status::kOk;
+  world.endpoint(1).cross_memory_status = Status::kOk;
   fill_words(std::span(world.peer_memory).first(4096), 1);
   // The "other process" is the test's own, so peer_space has its address.
   const Operation& copy =
       world.start({copy_step(world.far(3, 0), world.theirs, 4096)});
-  CHECK(world.endpoint(1).transfers == 1);
+  CHECK(world.endpoint(1).cross_memory_copies == 1);
   CHECK(world.endpoint(1).offers == 0);
   peers.deliver_all();
   CHECK(world.has_ended(copy, Status::kOk));

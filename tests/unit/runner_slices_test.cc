@@ -22,7 +22,7 @@ void fill(std::vector<std::byte>& bytes) {
 TEST_CASE("runner slices: a long copy moves a slice a turn", "[gma][runner]") {
   RunnerWorld world;
   fill(world.peer_memory);
-  world.endpoint(1).transfer_status = Status::kOk;
+  world.endpoint(1).cross_memory_status = Status::kOk;
   const std::size_t size = 4 * kSlice + 5;
   Operation& get = world.prepare({copy_step(world.mine, world.theirs, size)});
   world.runner.start(get);
@@ -80,12 +80,12 @@ TEST_CASE("runner slices: refused in the middle, the rest goes by message",
           "[gma][runner]") {
   RunnerWorld world(1 << 20);
   fill(world.memory);
-  world.endpoint(1).transfer_status = Status::kOk;
+  world.endpoint(1).cross_memory_status = Status::kOk;
   const std::size_t size = 2 * kSlice + 500;
   Operation& put = world.prepare({copy_step(world.theirs, world.mine, size)});
   world.runner.start(put);
   CHECK(world.runner.pump());
-  world.endpoint(1).transfer_status = Status::kUnsupported;
+  world.endpoint(1).cross_memory_status = Status::kUnsupported;
   world.runner.pump();  // takes its turn, and finds that
   world.runner.pump();  // sends
   REQUIRE(world.endpoint(1).sent.size() == 1);
@@ -106,7 +106,7 @@ TEST_CASE("runner slices: memory unregistered between two is not touched",
           "[gma][runner]") {
   RunnerWorld world;
   fill(world.memory);
-  world.endpoint(1).transfer_status = Status::kOk;
+  world.endpoint(1).cross_memory_status = Status::kOk;
   Operation& put =
       world.prepare({copy_step(world.theirs, world.mine, 3 * kSlice)});
   world.runner.start(put);

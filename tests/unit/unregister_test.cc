@@ -23,7 +23,7 @@ GlobalAddress starter_of(const RunnerWorld& world) {
 
 /// Rank 1 is of this host, and copies of this process reach its memory.
 void unregister_all(RunnerWorld& world) {
-  world.endpoint(1).transfer_status = Status::kOk;
+  world.endpoint(1).cross_memory_status = Status::kOk;
   REQUIRE(world.keys.remove(0, key_of(world.mine)) == Status::kOk);
   REQUIRE(world.peer_keys.remove(1, key_of(world.theirs)) == Status::kOk);
 }
@@ -37,7 +37,7 @@ void check_start(RunnerWorld& world, std::vector<Step> steps) {
   CHECK(world.has_ended(operation, Status::kBadKey));
   for (const Rank rank : {1U, 2U, 3U}) {
     CHECK(world.endpoint(rank).offers == 0);
-    CHECK(world.endpoint(rank).transfers == 0);
+    CHECK(world.endpoint(rank).cross_memory_copies == 0);
   }
   CHECK(world.memory[0] == std::byte{0});
   CHECK(world.peer_memory[0] == std::byte{0});
@@ -138,7 +138,7 @@ TEST_CASE("runner: memory unregistered between two steps of a chain",
   CHECK(world.has_ended(chain, Status::kBadKey));
   CHECK(chain.current == 1);
   CHECK(world.endpoint(2).offers == 1);
-  CHECK(world.endpoint(1).transfers == 0);
+  CHECK(world.endpoint(1).cross_memory_copies == 0);
   CHECK(world.memory[0] == std::byte{0});
 }
 

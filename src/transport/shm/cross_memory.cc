@@ -1,6 +1,7 @@
 // Copies between processes by process_vm_readv and process_vm_writev.
-// ShmTransport probes a peer with it, and ShmEndpoint::transfer copies by it,
-// from any thread. It takes no lock, because a copy of many pages takes long.
+// ShmTransport probes a peer with it, and ShmEndpoint::copy_cross_memory copies
+// by it, from any thread. It takes no lock, because a copy of many pages takes
+// long.
 #include "transport/shm/cross_memory.h"
 
 #include <sys/random.h>

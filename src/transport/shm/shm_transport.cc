@@ -1,6 +1,6 @@
 // Messages and copies between ranks of one host. The engine calls it with its
-// mutex held, except for transfer(). It may not wait for a peer: a full ring
-// refuses the message.
+// mutex held, except for copy_cross_memory(). It may not wait for a peer: a
+// full ring refuses the message.
 #include "transport/shm/shm_transport.h"
 
 #include "base/assert.h"
@@ -37,9 +37,9 @@ Status ShmEndpoint::send(std::span<const std::span<const std::byte>> parts,
   return status;
 }
 
-Status ShmEndpoint::transfer(transport::Direction direction,
-                             std::span<std::byte> local,
-                             std::uint64_t remote_address) {
+Status ShmEndpoint::copy_cross_memory(transport::Direction direction,
+                                      std::span<std::byte> local,
+                                      std::uint64_t remote_address) {
   const protocol::ProcRecord& peer = transport_.segment_.record(slot_);
   Probe probe = probe_.load(std::memory_order_relaxed);
   if (probe == Probe::kNotYet) {

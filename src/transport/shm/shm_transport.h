@@ -29,9 +29,9 @@ class ShmEndpoint final : public transport::Endpoint {
   [[nodiscard]] Status send(std::span<const std::span<const std::byte>> parts,
                             transport::Ordering ordering) override;
   /// Thread-safe, unlike the other functions.
-  [[nodiscard]] Status transfer(transport::Direction direction,
-                                std::span<std::byte> local,
-                                std::uint64_t remote_address) override;
+  [[nodiscard]] Status copy_cross_memory(transport::Direction direction,
+                                         std::span<std::byte> local,
+                                         std::uint64_t remote_address) override;
 
  private:
   enum class Probe : std::uint8_t { kNotYet, kGood, kBad };
@@ -39,13 +39,13 @@ class ShmEndpoint final : public transport::Endpoint {
   ShmTransport& transport_;
   std::uint32_t slot_;
   transport::Color color_;
-  /// Written by the first transfer() in any thread; two first ones may both
-  /// probe, and they find the same. Relaxed.
+  /// Written by the first copy_cross_memory() in any thread; two first ones may
+  /// both probe, and they find the same. Relaxed.
   std::atomic<Probe> probe_{Probe::kNotYet};
 };
 
 /// One thread at a time, and the engine's lock guards all fields. But any
-/// thread may be in ShmEndpoint::transfer(), which uses the segment,
+/// thread may be in ShmEndpoint::copy_cross_memory(), which uses the segment,
 /// cross_memory_ and the endpoint's probe_ alone.
 class ShmTransport final : public transport::Transport {
  public:
