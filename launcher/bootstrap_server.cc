@@ -67,7 +67,7 @@ void BootstrapServer::catch_up() {
 
 void BootstrapServer::receive_all(std::uint32_t slot) {
   // The buffer is one byte longer than the longest message, so a message that
-  // is too long fails to decode instead of being cut.
+  // is too long fails to decode instead of being truncated.
   std::array<std::byte,
              protocol::kBootstrapHeaderBytes + protocol::kBootstrapMaxText + 1>
       buffer{};

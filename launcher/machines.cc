@@ -69,7 +69,7 @@ std::vector<std::string> machines_of(std::span<const std::string> names) {
       answer_of_child([&machines](int fd) { resolve_all(machines, fd); },
                       kResolveLimit)
           .bytes;
-  // A line without its end was cut by the limit.
+  // A line without its end was truncated by the limit.
   std::string_view rest(answer);
   for (std::size_t end = rest.find('\n'); end != std::string_view::npos;
        end = rest.find('\n')) {

@@ -138,7 +138,7 @@ _@_values() {
 VALUES  esac
 }
 
-# Bash has cut the line at "=" and ":" as well as at blanks: the loop joins these
+# Bash has split the line at "=" and ":" as well as at blanks: the loop joins these
 # pieces. The second loop looks for what is completed: a value, an option, the
 # program, or a word of the program's own.
 _@() {

@@ -27,7 +27,7 @@ class RankSet {
 };
 
 /// Returns "rank 3" or "ranks 0,2-3". `ranks` has to be ascending and not
-/// empty. Long lists are cut as by describe_numbers().
+/// empty. Long lists are truncated as by describe_numbers().
 std::string describe_ranks(std::span<const std::uint32_t> ranks);
 
 }  // namespace acp::launcher

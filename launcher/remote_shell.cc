@@ -49,7 +49,7 @@ std::string quoted(const std::string& word) {
                                pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
-  // A signal of the terminal ends the job by acprun, and must not cut the
+  // A signal of the terminal ends the job by acprun, and must not end the
   // connection.
   ::setpgid(0, 0);
   ::dup2(in.read.get(), STDIN_FILENO);

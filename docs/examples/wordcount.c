@@ -16,7 +16,7 @@
 #include <acp/extension.h>
 
 #define DEFAULT_FILE "/usr/share/common-licenses/GPL-3"
-#define LONGEST 64 /* bytes of a word; longer words are cut  */
+#define LONGEST 64 /* bytes of a word; longer ones are truncated */
 
 typedef struct {
   char (*words)[LONGEST];

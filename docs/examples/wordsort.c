@@ -18,7 +18,7 @@
 #include <acp.h>
 
 #define DEFAULT_FILE "/usr/share/common-licenses/GPL-3"
-#define LONGEST 64 /* bytes of a word; longer words are cut  */
+#define LONGEST 64 /* bytes of a word; longer ones are truncated */
 #define KEPT 1000  /* words that a rank in the middle keeps */
 #define WINDOW 32  /* sends under way */
 

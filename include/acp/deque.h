@@ -152,7 +152,7 @@ int acp_empty_deque(acp_deque_t deque);
 acp_deque_it_t acp_end_deque(acp_deque_t deque);
 
 /** Takes bytes out. Specification 4.4.13. The bytes behind them move up. A
- * range that goes beyond the end is cut there. acp_errno: ACPX_BAD_ADDRESS
+ * range that goes beyond the end stops there. acp_errno: ACPX_BAD_ADDRESS
  * (@p it is not in the deque).
  *
  * @param it    first byte

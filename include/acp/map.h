@@ -239,10 +239,10 @@ void acp_move_map(acp_map_t map1, acp_map_t map2);
 void acp_remove_map(acp_map_t map, acp_element_t key);
 
 /** Copies the value under a key. Specification 4.7.21. One round trip; three
- * when the element is large. A value longer than the buffer is cut: its size is
- * what acp_dereference_map_it says of acp_find_map. When it fails or finds
- * nothing after another rank removed the key meanwhile, the buffer may have
- * been written to.
+ * when the element is large. A value longer than the buffer is truncated: its
+ * size is what acp_dereference_map_it says of acp_find_map. When it fails or
+ * finds nothing after another rank removed the key meanwhile, the buffer may
+ * have been written to.
  *
  * @param map   a map
  * @param pair  first: the key. second: where to, and how many bytes at most

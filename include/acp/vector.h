@@ -141,7 +141,7 @@ int acp_empty_vector(acp_vector_t vector);
 acp_vector_it_t acp_end_vector(acp_vector_t vector);
 
 /** Takes bytes out. Specification 4.3.12. The bytes behind them move up. A
- * range that goes beyond the end is cut there. acp_errno: ACPX_BAD_ADDRESS
+ * range that goes beyond the end stops there. acp_errno: ACPX_BAD_ADDRESS
  * (@p it is not in the vector).
  *
  * @param it    first byte

@@ -3,7 +3,7 @@
  *
  * Conventions, in addition to acp/infrastructure.h:
  *
- *  1. A workspace is cut into parts of equal size; part i is on rank
+ *  1. A workspace is divided into parts of equal size; part i is on rank
  *     (start + i) % acp_procs(). acp_setparams_ws chooses start and size.
  *     Without it: start 0, one part for each rank, a multiple of 64 bytes.
  *  2. Parts are blocks of the ranks' heaps (ACP_HEAP_SIZE). Bytes of a new

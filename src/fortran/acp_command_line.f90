@@ -41,9 +41,9 @@ contains
   !> are those of get_command_argument.
   !>
   !> number: 0 is the name of the program
-  !> value:  the word, cut or filled with blanks; blank when there is none
+  !> value:  the word, truncated or filled with blanks; blank when there is none
   !> length: of the whole word; 0 when there is none
-  !> status: 0; -1 the word was cut; 1 there is no such word
+  !> status: 0; -1 the word was truncated; 1 there is no such word
   subroutine acpx_get_command_argument(number, value, length, status)
     integer, intent(in) :: number
     character(*), intent(out), optional :: value

@@ -191,7 +191,7 @@ struct alignas(kCacheLine) HostHeader {
   /// Whether every process of the job is on this host.
   bool is_whole_job() const noexcept { return local_procs == procs; }
 
-  /// Writes why_no_route; a longer text is cut. Ranks may not read it yet.
+  /// Writes why_no_route; truncates a longer text. Ranks may not read it yet.
   void set_why_no_route(std::string_view why) noexcept {
     why_no_route.fill(0);
     std::ranges::copy(why.substr(0, why_no_route.size() - 1),
@@ -395,7 +395,7 @@ struct HostPlan {
   std::vector<std::uint32_t> local_procs = {0};
   /// HostHeader::route_to; at most kRouteBytes - 1 characters.
   std::string route_to;
-  /// HostHeader::why_no_route; a longer text is cut.
+  /// HostHeader::why_no_route; a longer text is truncated.
   std::string why_no_route;
   HostSizes sizes{};
   /// Equal on all hosts of the job.

@@ -17,7 +17,7 @@ namespace {
 std::atomic<int> g_verbosity{0};
 std::atomic<bool> g_ends_job{false};
 
-/// The formatted text, cut after 511 characters.
+/// The formatted text, truncated after 511 characters.
 std::string formatted(const char* format, std::va_list words) {
   std::array<char, 512> text{};
   (void)std::vsnprintf(text.data(), text.size(), format, words);

@@ -42,7 +42,7 @@ int send_message(int socket,
 }
 
 /// The buffer is one byte longer than the longest message, so a message that is
-/// too long fails to decode instead of being cut.
+/// too long fails to decode instead of being truncated.
 ReceivedMessage receive_message(int socket, Waiting waiting) {
   std::array<std::byte,
              protocol::kBootstrapHeaderBytes + protocol::kBootstrapMaxText + 1>

@@ -1,9 +1,9 @@
 // A host's data for the other hosts, as values of a launcher's key-value space.
 //
 // Launchers limit the length of a value, and PMI-1 its characters. So the bytes
-// of a bundle are written with the 64 characters A-Z a-z 0-9 - _, and cut into
-// parts: part i is "PARTS.TEXT". The functions are pure. The values that they
-// decode come from the launcher.
+// of a bundle are written with the 64 characters A-Z a-z 0-9 - _, and split
+// into parts: part i is "PARTS.TEXT". The functions are pure. The values that
+// they decode come from the launcher.
 #pragma once
 
 #include <cstddef>

@@ -57,7 +57,7 @@ contains
     call check(argument == 'two words' .and. length == 9 .and. status == 0, &
         'a word of two words')
     call acpx_get_command_argument(2, short, status=status)
-    call check(short == 'two ' .and. status == -1, 'a word that is cut')
+    call check(short == 'two ' .and. status == -1, 'a truncated word')
     call acpx_get_command_argument(3, argument, length, status)
     call check(argument == '' .and. length == 0 .and. status == 1, 'no word')
     value = 0

@@ -1,8 +1,9 @@
 // An attacker on the network of a job: `attacker INTERFACE PACKETS [FILE]`. It
 // reads the frames that go to a host through INTERFACE, and sends forged ones
-// to that host: repeated, damaged, cut, lengthened, and with other addresses.
-// A FILE that does not exist gets the frames that were read; from one that
-// exists come the frames of an earlier job, and two more kinds of attack.
+// to that host: repeated, damaged, truncated, lengthened, and with other
+// addresses. A FILE that does not exist gets the frames that were read; from
+// one that exists come the frames of an earlier job, and two more kinds of
+// attack.
 #include <sys/socket.h>
 #include <unistd.h>
 

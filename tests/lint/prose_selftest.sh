@@ -71,6 +71,14 @@ comment refused 'The bell of a slice.'
 comment refused 'Each wire publishes its card.'
 comment refused 'The path is crowded.'
 comment refused 'Takes a hold of the region.'
+comment refused 'Nothing starts while a link is on hold.'
+comment accepted 'The caller holds the lock, so no rank holds up another rank.'
+comment refused 'The agent is cut off from acprun.'
+comment refused 'A longer text is cut.'
+comment accepted 'The sender takes a shortcut, and cuts no message.'
+comment refused 'A rank that is apart comes to no barrier.'
+comment accepted 'The epoch tells jobs apart, and the words are 64 bytes apart.'
+comment accepted 'Apart from messages, the ring has a header.'
 
 # Code, strings, examples and continued comments are no beginnings.
 expect accepted one.cc '// Opens the socket.

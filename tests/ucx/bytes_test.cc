@@ -63,7 +63,7 @@ TEST_CASE("ucx packet: rows come out as they went in", "[ucx][bytes]") {
   CHECK(rows == 2);
 }
 
-TEST_CASE("ucx packet: one that is cut or too large is refused",
+TEST_CASE("ucx packet: one that is truncated or too large is refused",
           "[ucx][bytes]") {
   const Bytes packet =
       packet_of({{RowKind::kMessage, "first"}, {RowKind::kMessage, "second"}});

@@ -16,7 +16,7 @@ TEST_CASE("bootstrap: a message survives encoding", "[protocol][bootstrap]") {
   CHECK(decoded->text == "out of luck");
 }
 
-TEST_CASE("bootstrap: long text is cut", "[protocol][bootstrap]") {
+TEST_CASE("bootstrap: long text is truncated", "[protocol][bootstrap]") {
   const BootstrapMessage message{BootstrapType::kAbort, 1,
                                  std::string(10'000, 'x')};
   const auto decoded = decode_bootstrap(encode_bootstrap(message));

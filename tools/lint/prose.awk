@@ -23,7 +23,13 @@ function load_words() {
   forbid(" wires? ", "transport, network, or layout")
   forbid(" crowd(s|ed)? ", "full")
   forbid(" news ", "the count or message that it is")
-  forbid(" (a|the|each|every|this|its|his|their) holds? ", "lock, or reference")
+  forbid(" (a|the|each|every|this|its|his|their|any|no|on) holds? ",
+         "lock, or reference")
+  forbid(" (is|are|was|were|be|been|being) cut ",
+         "truncated, divided, disconnected, or failed")
+  # Not "tells jobs apart" and "64 bytes apart", which are plain English.
+  forbid(" (is|are|was|were|be|been|being) apart ",
+         "out of step, or what has happened")
 }
 
 BEGIN {

@@ -9,8 +9,8 @@
 //          7  u8  text       bytes of the text that follows
 //          8  u32 API        version of the UCP library: major << 16 | minor
 //         12  u8  host       bytes of the name that follows the text
-//         13  text           UCX_TLS of the process, cut to kMaxText bytes
-//             name           of the process's host, cut to kMaxHostName bytes
+//         13  text           UCX_TLS of the process; first kMaxText bytes
+//             name           of the process's host; first kMaxHostName bytes
 //             per color: u16 size, then the worker's address;
 //                        u16 size, then its address of network devices alone
 #pragma once

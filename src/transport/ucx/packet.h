@@ -19,7 +19,7 @@ namespace acp::ucx {
 
 inline constexpr std::size_t kPacketHeaderBytes = 16;
 inline constexpr std::size_t kRowHeaderBytes = 4;
-/// Largest packet. A copy that goes by messages is cut to fit, so the size is a
+/// Largest packet. A copy that goes by messages is divided, so the size is a
 /// compromise: large packets copy fast, and small ones fill a pool less.
 inline constexpr std::size_t kPacketBytes = 64 << 10;
 inline constexpr std::size_t kMaxMessage =
