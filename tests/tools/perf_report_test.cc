@@ -66,8 +66,8 @@ TEST_CASE("acp_perf: a bandwidth may stand beside one of another size",
 TEST_CASE("acp_perf: the table shows a row that failed, not its figures",
           "[perf]") {
   Report report;
-  report.results[1].verdict.failure = "sum is wrong";
-  report.results[3].verdict.skipped = "needs two ranks";
+  report.results[1].outcome.failure = "sum is wrong";
+  report.results[3].outcome.skipped = "needs two ranks";
   report.results[3].samples = {};
   const std::string text =
       render(report.machine, report.results, Format::kTable);
@@ -80,7 +80,7 @@ TEST_CASE("acp_perf: the table shows a row that failed, not its figures",
 
 TEST_CASE("acp_perf: JSON has figures, ratio, state and machine", "[perf]") {
   Report report;
-  report.results[3].verdict.failure = "bytes differ";
+  report.results[3].outcome.failure = "bytes differ";
   const auto document = nlohmann::json::parse(
       render(report.machine, report.results, Format::kJson));
   CHECK(document["machine"]["ranks"] == 2);

@@ -1,4 +1,4 @@
-// The trials that need no file of their own. Called by the checks and the
+// The probes that need no file of their own. Called by the checks and the
 // facts. They leave nothing open.
 #include "probes.h"
 

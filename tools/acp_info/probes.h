@@ -1,4 +1,4 @@
-// Trials: each tries a service that a transport needs from this machine, and
+// Probes: each tries a service that a transport needs from this machine, and
 // says whether it worked.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace acp::info {
 
-/// The result of a trial.
+/// The result of a probe.
 struct Probe {
   bool works = false;
   std::string detail;  ///< The fact seen, or the error's text.

@@ -47,7 +47,7 @@ int print_results(const Machine& machine,
                   Format format) {
   print(render(machine, results, format));
   for (const Result& result : results) {
-    if (!result.verdict.failure.empty()) return 1;
+    if (!result.outcome.failure.empty()) return 1;
   }
   return 0;
 }

@@ -22,14 +22,14 @@ const char* unit_name(Unit unit) {
 }
 
 const char* state_of(const Result& result) {
-  if (!result.verdict.failure.empty()) return "FAILED";
-  if (!result.verdict.skipped.empty()) return "skipped";
+  if (!result.outcome.failure.empty()) return "FAILED";
+  if (!result.outcome.skipped.empty()) return "skipped";
   return "ok";
 }
 
 std::string note_of(const Result& result) {
-  return result.verdict.failure.empty() ? result.verdict.skipped
-                                        : result.verdict.failure;
+  return result.outcome.failure.empty() ? result.outcome.skipped
+                                        : result.outcome.failure;
 }
 
 double figure(const Result& result, double fraction) {
@@ -60,7 +60,7 @@ Scale scale_of(const Row& row, double median) {
 
 std::string table_line(const Result& result, const std::vector<Result>& all) {
   const Row& row = *result.row;
-  if (result.samples.empty() || !result.verdict.failure.empty()) {
+  if (result.samples.empty() || !result.outcome.failure.empty()) {
     return fmt::format("{:<22} {} {}\n", row.name, state_of(result),
                        note_of(result));
   }

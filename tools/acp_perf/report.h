@@ -15,7 +15,7 @@ namespace acp::perf {
 struct Result {
   const Row* row = nullptr;
   Samples samples;
-  Verdict verdict;
+  Outcome outcome;
   std::string raw;  ///< The row to compare with, or "".
 };
 

@@ -62,7 +62,7 @@ struct Context {
 };
 
 /// The outcome of a row on rank 0. Both texts empty mean success.
-struct Verdict {
+struct Outcome {
   std::string failure;  ///< Wrong data or a failed call.
   std::string skipped;  ///< Why it cannot run here.
 };
@@ -81,13 +81,13 @@ struct Row {
   std::string raw_rdma{};     ///< Replaces raw_network in a verbs job, or "".
   std::string raw_ucp{};      ///< Replaces raw_network in a ucx job, or "".
   /// On rank 0: measures into `samples`, checks the data.
-  std::function<Verdict(Context&, Samples&)> run{};
+  std::function<Outcome(Context&, Samples&)> run{};
   /// On the partners; returns when the row is over.
   std::function<void(Context&)> respond{};
 };
 
 /// A failure with this text unless `ok`: the usual end of a row.
-Verdict expect(bool ok, std::string_view text);
+Outcome expect(bool ok, std::string_view text);
 
 using Rows = std::vector<Row>;
 

@@ -13,10 +13,10 @@ bool Context::is_row_over() const {
   return stop.load(std::memory_order_acquire) >= row;  // rank 0's put_word
 }
 
-Verdict expect(bool ok, std::string_view text) {
-  Verdict verdict;
-  if (!ok) verdict.failure = text;
-  return verdict;
+Outcome expect(bool ok, std::string_view text) {
+  Outcome outcome;
+  if (!ok) outcome.failure = text;
+  return outcome;
 }
 
 /// A row must come after the row that it is compared with, since select_rows

@@ -29,7 +29,7 @@ Words words_of(const Context& context) {
 }
 
 template <std::size_t bytes>
-Verdict run_put(Context& context, Samples& samples) {
+Outcome run_put(Context& context, Samples& samples) {
   const Words words = words_of(context);
   std::uint64_t count = 0;
   measure(context.time_ns, 1, samples, [&] {
@@ -41,7 +41,7 @@ Verdict run_put(Context& context, Samples& samples) {
 }
 
 template <std::size_t bytes>
-Verdict run_get(Context& context, Samples& samples) {
+Outcome run_get(Context& context, Samples& samples) {
   const Words words = words_of(context);
   const std::uint64_t value = context.row * 0x9e3779b97f4a7c15;
   context.memory.put_word(context.target, Word::kTarget, value);
@@ -56,7 +56,7 @@ Verdict run_get(Context& context, Samples& samples) {
 
 /// Many puts with one completion. `order` is the order of each of them.
 template <std::size_t bytes, acp_handle_t order = ACP_HANDLE_NULL>
-Verdict run_put_rate(Context& context, Samples& samples) {
+Outcome run_put_rate(Context& context, Samples& samples) {
   const Words words = words_of(context);
   std::uint64_t count = 0;
   measure(context.time_ns, kAccessesPerSample, samples, [&] {
@@ -73,7 +73,7 @@ Verdict run_put_rate(Context& context, Samples& samples) {
 
 /// Many gets with one completion. `order` is the order of each of them.
 template <std::size_t bytes, acp_handle_t order>
-Verdict run_get_rate(Context& context, Samples& samples) {
+Outcome run_get_rate(Context& context, Samples& samples) {
   const Words words = words_of(context);
   const std::uint64_t value = context.row * 0x9e3779b97f4a7c15;
   context.memory.put_word(context.target, Word::kTarget, value);
@@ -105,7 +105,7 @@ Words words_in_ring(const Context& context) {
 }
 
 /// Rank 0 measures while all other ranks put as well.
-Verdict run_put_all(Context& context, Samples& samples) {
+Outcome run_put_all(Context& context, Samples& samples) {
   const Words words = words_in_ring(context);
   std::uint64_t count = 0;
   measure(context.time_ns, 1, samples, [&] { put_once(words, ++count); });

@@ -16,7 +16,7 @@ namespace {
 /// that the row measures no call but the library's. A compare-and-swap expects
 /// the model's value, and so always succeeds.
 template <typename T, auto issue, auto next>
-Verdict run_atomic(Context& context, Samples& samples) {
+Outcome run_atomic(Context& context, Samples& samples) {
   const Memory& memory = context.memory;
   const acp_ga_t target = memory.word(context.target, Word::kTarget);
   const acp_ga_t result = memory.word(context.rank, Word::kResult);
@@ -72,7 +72,7 @@ struct AtomicRow {
   const char* function;    ///< Its name without "acp_".
   const char* raw;         ///< The row, behind "raw.", that does as much.
   const char* raw_device;  ///< Behind "raw.rdma." and "raw.ucp.".
-  Verdict (*run)(Context&, Samples&);
+  Outcome (*run)(Context&, Samples&);
 };
 
 using U4 = std::uint32_t;

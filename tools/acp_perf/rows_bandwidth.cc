@@ -14,7 +14,7 @@ enum class Way : std::uint8_t { kPut, kGet };
 
 /// Puts and gets are both checked in this rank's outbox: a get row first puts
 /// the pattern that it will get, a put row fetches the pattern at the end.
-Verdict run_copy(Context& context,
+Outcome run_copy(Context& context,
                  Samples& samples,
                  Way way,
                  std::uint64_t bytes) {

@@ -38,7 +38,7 @@ acpx_op_t atomic(acpx_opcode_t opcode,
 
 /// A block, and a count behind it. At the end the block is fetched into an
 /// outbox that held another pattern, so that a lost put shows.
-Verdict run_put_add(Context& context, Samples& samples) {
+Outcome run_put_add(Context& context, Samples& samples) {
   const Memory& memory = context.memory;
   const std::array<acpx_op_t, 2> chain = {
       transfer(ACPX_PUT, memory.inbox(context.target),
@@ -64,7 +64,7 @@ Verdict run_put_add(Context& context, Samples& samples) {
 
 /// A large put and a signal behind it, complete. The data are fetched at the
 /// end into an outbox that held another pattern.
-Verdict run_put_signal(Context& context,
+Outcome run_put_signal(Context& context,
                        Samples& samples,
                        std::uint64_t bytes) {
   const Memory& memory = context.memory;
@@ -99,7 +99,7 @@ Row put_signal_row(std::uint64_t bytes) {
 
 /// A compare-and-swap, and a get behind it. The block is put first;
 /// another pattern then fills the outbox, so that a lost get shows.
-Verdict run_cas_get(Context& context, Samples& samples) {
+Outcome run_cas_get(Context& context, Samples& samples) {
   const Memory& memory = context.memory;
   const std::uint64_t* old = memory.own_word(Word::kResult);
   fill_pattern(memory.own_outbox(), kBlockBytes, context.row);

@@ -42,7 +42,7 @@ std::size_t receive(acp_ch_t ch, std::byte* bytes, std::size_t size) {
   return acp_wait_ch(acp_nbrecv_ch(ch, bytes, size));
 }
 
-Verdict run_ping_pong(Context& context, Samples& samples, std::size_t bytes) {
+Outcome run_ping_pong(Context& context, Samples& samples, std::size_t bytes) {
   std::vector<std::byte> out(bytes);
   std::vector<std::byte> in(bytes);
   fill_pattern(out.data(), bytes, context.row);
@@ -81,7 +81,7 @@ void send_window(acp_ch_t ch,
   acp_waitall_ch(requests.data(), static_cast<int>(count), nullptr);
 }
 
-Verdict run_stream(Context& context, Samples& samples, std::size_t bytes) {
+Outcome run_stream(Context& context, Samples& samples, std::size_t bytes) {
   std::vector<std::byte> out(bytes);
   fill_pattern(out.data(), bytes, context.row);
   const std::size_t window = window_of(bytes);
@@ -165,7 +165,7 @@ class Exchange {
 };
 
 /// The last two messages are empty, because the other rank has two receives.
-Verdict run_exchange(Context& context, Samples& samples, std::size_t bytes) {
+Outcome run_exchange(Context& context, Samples& samples, std::size_t bytes) {
   std::vector<std::byte> out(bytes);
   fill_pattern(out.data(), bytes, context.row);
   const Pair pair(context);

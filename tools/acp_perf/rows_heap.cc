@@ -17,7 +17,7 @@ constexpr std::size_t kSize = 64;
 constexpr std::size_t kMany = 64;
 
 /// Allocates and frees `count` blocks, again and again.
-Verdict run_pairs(Context& context,
+Outcome run_pairs(Context& context,
                   Samples& samples,
                   int rank,
                   std::size_t count) {
@@ -40,12 +40,12 @@ Verdict run_pairs(Context& context,
 }
 
 template <std::size_t count>
-Verdict run_own(Context& context, Samples& samples) {
+Outcome run_own(Context& context, Samples& samples) {
   return run_pairs(context, samples, context.rank, count);
 }
 
 template <std::size_t count>
-Verdict run_peer(Context& context, Samples& samples) {
+Outcome run_peer(Context& context, Samples& samples) {
   return run_pairs(context, samples, context.target, count);
 }
 

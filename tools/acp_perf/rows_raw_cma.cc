@@ -36,15 +36,15 @@ bool round_trip_holds(const Context& context, std::uint64_t bytes) {
          has_pattern(context.memory.own_outbox(), bytes, context.row);
 }
 
-Verdict run_cma(Context& context,
+Outcome run_cma(Context& context,
                 Samples& samples,
                 Direction direction,
                 std::uint64_t bytes) {
-  Verdict verdict;
+  Outcome outcome;
   if (!transfer(context, direction, bytes)) {
-    verdict.skipped =
+    outcome.skipped =
         std::string("process_vm_readv/writev: ") + std::strerror(errno);
-    return verdict;
+    return outcome;
   }
   bool ok = true;
   measure(context.time_ns, 1, samples,

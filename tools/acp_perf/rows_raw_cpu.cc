@@ -22,7 +22,7 @@ Word64& word_at(Context& context, Where where) {
   return where == Where::kPrivate ? private_word : context.area.words().alone;
 }
 
-Verdict run_store(Context& context, Samples& samples) {
+Outcome run_store(Context& context, Samples& samples) {
   Word64& word = context.area.words().alone;
   std::uint64_t count = 0;
   measure(context.time_ns, 1, samples,
@@ -30,7 +30,7 @@ Verdict run_store(Context& context, Samples& samples) {
   return expect(word.load() == count, "stored value not found");
 }
 
-Verdict run_store_fence(Context& context, Samples& samples) {
+Outcome run_store_fence(Context& context, Samples& samples) {
   Word64& word = context.area.words().alone;
   std::uint64_t count = 0;
   measure(context.time_ns, 1, samples,
@@ -38,7 +38,7 @@ Verdict run_store_fence(Context& context, Samples& samples) {
   return expect(word.load() == count, "stored value not found");
 }
 
-Verdict run_load(Context& context, Samples& samples) {
+Outcome run_load(Context& context, Samples& samples) {
   Word64& word = context.area.words().alone;
   word.store(1);
   measure(context.time_ns, 1, samples,
@@ -47,7 +47,7 @@ Verdict run_load(Context& context, Samples& samples) {
 }
 
 template <Where where>
-Verdict run_fetch_add(Context& context, Samples& samples) {
+Outcome run_fetch_add(Context& context, Samples& samples) {
   Word64& word = word_at(context, where);
   word.store(0);
   std::uint64_t count = 0;
@@ -59,7 +59,7 @@ Verdict run_fetch_add(Context& context, Samples& samples) {
 }
 
 template <Where where>
-Verdict run_cas(Context& context, Samples& samples) {
+Outcome run_cas(Context& context, Samples& samples) {
   Word64& word = word_at(context, where);
   word.store(0);
   std::uint64_t count = 0;
@@ -76,13 +76,13 @@ Verdict run_cas(Context& context, Samples& samples) {
 }
 
 /// Calls through a pointer in memory, as a procedure linkage table does.
-Verdict run_call(Context& context, Samples& samples) {
+Outcome run_call(Context& context, Samples& samples) {
   void (*volatile const call)() noexcept = do_nothing;
   measure(context.time_ns, 1, samples, [&] { call(); });
   return {};
 }
 
-Verdict run_memmove(Context& context, Samples& samples, std::uint64_t bytes) {
+Outcome run_memmove(Context& context, Samples& samples, std::uint64_t bytes) {
   std::byte* source = context.area.source();
   std::byte* destination = context.area.destination();
   fill_pattern(source, bytes, context.row);

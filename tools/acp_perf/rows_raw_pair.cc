@@ -30,7 +30,7 @@ void reset(RawWords& words) {
 }
 
 /// A round trip of a cache line counts as two operations, one each way.
-Verdict run_line(Context& context, Samples& samples) {
+Outcome run_line(Context& context, Samples& samples) {
   RawWords& words = context.area.words();
   std::uint64_t count = 0;
   measure(context.time_ns, 2, samples, [&] {
@@ -97,7 +97,7 @@ std::uint64_t epoch_of(const Context& context) {
       .load();
 }
 
-Verdict run_barrier(Context& context, Samples& samples) {
+Outcome run_barrier(Context& context, Samples& samples) {
   std::uint64_t epoch = epoch_of(context);
   measure(context.time_ns, kBarriers, samples, [&] {
     for (std::uint64_t i = 0; i < kBarriers; ++i) {
@@ -122,7 +122,7 @@ long futex(std::atomic<std::uint32_t>& word, int call, std::uint32_t value) {
 
 /// Times one way, like the row signal.wake. Rank 1 answers with the time at
 /// which it ran again; ranks of a host have one clock.
-Verdict run_wake(Context& context, Samples& samples) {
+Outcome run_wake(Context& context, Samples& samples) {
   RawWords& words = context.area.words();
   const std::int64_t end = now_ns() + context.time_ns;
   do {

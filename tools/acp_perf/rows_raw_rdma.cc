@@ -24,7 +24,7 @@ std::uint64_t word(std::span<const std::byte> bytes) {
 /// Measures run(loop, number). Skips the row without a usable device, and fails
 /// it when a run failed or check(loop, runs) finds wrong bytes.
 template <typename Run, typename Check>
-Verdict run_loop(Context& context,
+Outcome run_loop(Context& context,
                  Samples& samples,
                  std::uint64_t requests,
                  Run run,
@@ -41,7 +41,7 @@ Verdict run_loop(Context& context,
                 "a request failed, or its bytes differ");
 }
 
-Verdict run_put(Context& context, Samples& samples) {
+Outcome run_put(Context& context, Samples& samples) {
   return run_loop(
       context, samples, 1,
       [](RdmaLoop& loop, std::uint64_t) {
@@ -54,7 +54,7 @@ Verdict run_put(Context& context, Samples& samples) {
       });
 }
 
-Verdict run_get(Context& context, Samples& samples) {
+Outcome run_get(Context& context, Samples& samples) {
   return run_loop(
       context, samples, 1,
       [](RdmaLoop& loop, std::uint64_t runs) {
@@ -66,7 +66,7 @@ Verdict run_get(Context& context, Samples& samples) {
       [](RdmaLoop&, std::uint64_t) { return true; });
 }
 
-Verdict run_add(Context& context, Samples& samples) {
+Outcome run_add(Context& context, Samples& samples) {
   return run_loop(
       context, samples, 1,
       [](RdmaLoop& loop, std::uint64_t runs) {
@@ -79,7 +79,7 @@ Verdict run_add(Context& context, Samples& samples) {
       });
 }
 
-Verdict run_cas(Context& context, Samples& samples) {
+Outcome run_cas(Context& context, Samples& samples) {
   return run_loop(
       context, samples, 1,
       [](RdmaLoop& loop, std::uint64_t runs) {
@@ -95,7 +95,7 @@ Verdict run_cas(Context& context, Samples& samples) {
 }
 
 /// Writes a block and adds to a count behind it; one post submits both.
-Verdict run_put_add(Context& context, Samples& samples) {
+Outcome run_put_add(Context& context, Samples& samples) {
   return run_loop(
       context, samples, 1,
       [](RdmaLoop& loop, std::uint64_t runs) {
@@ -112,7 +112,7 @@ Verdict run_put_add(Context& context, Samples& samples) {
       });
 }
 
-Verdict run_stream(Context& context, Samples& samples) {
+Outcome run_stream(Context& context, Samples& samples) {
   return run_loop(
       context, samples, kStreamed,
       [](RdmaLoop& loop, std::uint64_t) {

@@ -17,9 +17,9 @@ namespace {
 constexpr std::uint64_t kPutsPerSample = 64;  ///< Equal to that of put8.rate.
 constexpr std::size_t kMostInFlight = 64;
 
-/// Runs `measure_with(pair)`, which returns a verdict, on a connected pair.
+/// Runs `measure_with(pair)`, which returns an outcome, on a connected pair.
 template <typename Measure>
-Verdict with_pair(Context& context, Measure measure_with) {
+Outcome with_pair(Context& context, Measure measure_with) {
   UcpPair pair(context);
   if (!pair.connect()) {
     return {.failure = {}, .skipped = pair.obstacle()};
@@ -49,7 +49,7 @@ void set_far_word(const Context& context, std::uint64_t word) {
 }
 
 /// `puts` puts of 8 bytes, then one flush.
-Verdict run_put8(Context& context, Samples& samples, std::uint64_t puts) {
+Outcome run_put8(Context& context, Samples& samples, std::uint64_t puts) {
   return with_pair(context, [&](UcpPair& pair) {
     bool ok = true;
     std::uint64_t count = 0;
@@ -65,7 +65,7 @@ Verdict run_put8(Context& context, Samples& samples, std::uint64_t puts) {
   });
 }
 
-Verdict run_get8(Context& context, Samples& samples) {
+Outcome run_get8(Context& context, Samples& samples) {
   return with_pair(context, [&](UcpPair& pair) {
     const std::uint64_t value = context.row * 0x9e3779b97f4a7c15;
     set_far_word(context, value);
@@ -78,7 +78,7 @@ Verdict run_get8(Context& context, Samples& samples) {
   });
 }
 
-Verdict run_add(Context& context, Samples& samples) {
+Outcome run_add(Context& context, Samples& samples) {
   return with_pair(context, [&](UcpPair& pair) {
     set_far_word(context, 0);
     bool ok = true;
@@ -96,7 +96,7 @@ Verdict run_add(Context& context, Samples& samples) {
 }
 
 /// UCX takes the new value from where the old one goes.
-Verdict run_cas(Context& context, Samples& samples) {
+Outcome run_cas(Context& context, Samples& samples) {
   return with_pair(context, [&](UcpPair& pair) {
     set_far_word(context, 0);
     bool ok = true;
@@ -113,7 +113,7 @@ Verdict run_cas(Context& context, Samples& samples) {
 }
 
 /// A window of puts from one buffer, then one flush.
-Verdict run_put(Context& context, Samples& samples, std::uint64_t bytes) {
+Outcome run_put(Context& context, Samples& samples, std::uint64_t bytes) {
   return with_pair(context, [&](UcpPair& pair) {
     const Memory& memory = context.memory;
     std::byte* own = memory.own_outbox();
@@ -135,7 +135,7 @@ Verdict run_put(Context& context, Samples& samples, std::uint64_t bytes) {
 }
 
 /// A window of gets into one buffer.
-Verdict run_get(Context& context, Samples& samples, std::uint64_t bytes) {
+Outcome run_get(Context& context, Samples& samples, std::uint64_t bytes) {
   return with_pair(context, [&](UcpPair& pair) {
     const Memory& memory = context.memory;
     std::byte* own = memory.own_outbox();
@@ -161,7 +161,7 @@ Verdict run_get(Context& context, Samples& samples, std::uint64_t bytes) {
 
 Row row(std::string name,
         std::string what,
-        std::function<Verdict(Context&, Samples&)> run) {
+        std::function<Outcome(Context&, Samples&)> run) {
   return {.name = "raw.ucp." + std::move(name),
           .what = std::move(what),
           .needs = Needs::kUcx,
@@ -170,7 +170,7 @@ Row row(std::string name,
           .respond = serve};
 }
 
-using WindowOf = Verdict (*)(Context&, Samples&, std::uint64_t bytes);
+using WindowOf = Outcome (*)(Context&, Samples&, std::uint64_t bytes);
 
 /// `way` is "put" or "get".
 Row bandwidth_row(const std::string& way, WindowOf run, std::uint64_t bytes) {

@@ -61,7 +61,7 @@ bool wait_for_answer(const PairSocket& socket, Done done) {
   return false;
 }
 
-Verdict run_round_trip(Context& context, Samples& samples) {
+Outcome run_round_trip(Context& context, Samples& samples) {
   PairSocket socket(context);
   if (!socket.meet()) {
     return {.failure = {}, .skipped = kNoPair};
@@ -113,7 +113,7 @@ void send_operation(PairSocket& socket,
   }
 }
 
-Verdict run_stream(Context& context, Samples& samples) {
+Outcome run_stream(Context& context, Samples& samples) {
   PairSocket socket(context);
   const std::size_t batch = stream_batch(socket);
   if (!socket.meet()) {

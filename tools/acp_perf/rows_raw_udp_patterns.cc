@@ -183,7 +183,7 @@ bool has_room(const PairSocket& socket, const Pattern& pattern) {
          2 * rounds * pattern.datagrams * pattern.bytes;
 }
 
-Verdict run_pattern(Context& context,
+Outcome run_pattern(Context& context,
                     Samples& samples,
                     const Pattern& pattern) {
   PairSocket socket(context);

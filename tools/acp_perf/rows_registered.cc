@@ -14,7 +14,7 @@ enum class Way : std::uint8_t { kPut, kGet };
 
 /// Puts and gets are both checked in this rank's outbox: a get row first puts
 /// the pattern that it will get, a put row fetches the pattern at the end.
-Verdict run_copy(Context& context,
+Outcome run_copy(Context& context,
                  Samples& samples,
                  Way way,
                  std::uint64_t bytes) {
@@ -39,7 +39,7 @@ Verdict run_copy(Context& context,
   return expect(has_pattern(own, bytes, context.row), "copied bytes differ");
 }
 
-Verdict run_add(Context& context, Samples& samples) {
+Outcome run_add(Context& context, Samples& samples) {
   const Memory& memory = context.memory;
   const acp_ga_t local = memory.word(context.rank, Word::kResult);
   std::uint64_t* old = memory.own_word(Word::kResult);

@@ -8,7 +8,7 @@ namespace acp::perf {
 
 namespace {
 
-Verdict run_copy(Context& context, Samples& samples, std::uint64_t bytes) {
+Outcome run_copy(Context& context, Samples& samples, std::uint64_t bytes) {
   const Memory& memory = context.memory;
   const acp_ga_t source = memory.inbox(context.target);
   // Rank 2 does not use its outbox while it waits for the end of the row.

@@ -51,7 +51,7 @@ std::uint64_t last_value(const Context& context) {
   return first_value(context) + UINT32_MAX;
 }
 
-Verdict run_poll(Context& context, Samples& samples) {
+Outcome run_poll(Context& context, Samples& samples) {
   const std::uint64_t* pong = context.memory.own_word(Word::kPong);
   const WordSender ping(context, 1, Word::kPing);
   std::uint64_t count = first_value(context);
@@ -77,7 +77,7 @@ void respond_poll(Context& context) {
   acp_complete(ACP_HANDLE_ALL);
 }
 
-Verdict run_signal(Context& context, Samples& samples) {
+Outcome run_signal(Context& context, Samples& samples) {
   const Memory& memory = context.memory;
   const acp_ga_t target = memory.word(context.target, Word::kTarget);
   const acp_ga_t signal = memory.word(context.target, Word::kSignal);
@@ -96,7 +96,7 @@ Verdict run_signal(Context& context, Samples& samples) {
   return expect(ok, "data or the count of signals is wrong");
 }
 
-Verdict run_signal_alone(Context& context, Samples& samples) {
+Outcome run_signal_alone(Context& context, Samples& samples) {
   const Memory& memory = context.memory;
   const acp_ga_t signal = memory.word(context.target, Word::kSignal);
   const std::uint64_t before = memory.get_word(context.target, Word::kSignal);
@@ -125,7 +125,7 @@ void signal_word(const Context& context) {
 
 /// Times one way: rank 1 answers with the time at which it was awake again.
 /// Rank 0 spins outside of the library until then.
-Verdict run_wake(Context& context, Samples& samples) {
+Outcome run_wake(Context& context, Samples& samples) {
   const std::uint64_t* pong = context.memory.own_word(Word::kPong);
   const std::uint64_t* ready = context.memory.own_word(Word::kPhase);
   spin_until([&] { return load(ready) == context.row; });

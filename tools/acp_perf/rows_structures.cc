@@ -66,7 +66,7 @@ class Source {
 using Operation = std::function<void(const Source&, std::uint64_t)>;
 
 /// Measures `operation`, which gets the number of its call.
-Verdict run(Context& context,
+Outcome run(Context& context,
             Samples& samples,
             std::size_t count,
             const Operation& operation) {
@@ -82,7 +82,7 @@ Verdict run(Context& context,
 void add_row(Rows& rows,
              const char* name,
              const char* what,
-             std::function<Verdict(Context&, Samples&)> function) {
+             std::function<Outcome(Context&, Samples&)> function) {
   rows.push_back({.name = name,
                   .what = what,
                   .raw_direct = "get8",
@@ -93,12 +93,12 @@ void add_row(Rows& rows,
 // ---- Vector and deque -----------------------------------------------------
 
 template <typename Work>
-Verdict with_vector(Context& context, const Work& work) {
+Outcome with_vector(Context& context, const Work& work) {
   const acp_vector_t vector = acp_create_vector(64, context.target);
   acp_reserve_vector(vector, kElements * 8 + 64);
-  Verdict verdict = work(vector);
+  Outcome outcome = work(vector);
   acp_destroy_vector(vector);
-  return verdict;
+  return outcome;
 }
 
 /// The vector has its capacity reserved, so that push_back never reallocates.
@@ -127,11 +127,11 @@ void add_vector_rows(Rows& rows) {
 }
 
 template <typename Work>
-Verdict with_deque(Context& context, const Work& work) {
+Outcome with_deque(Context& context, const Work& work) {
   const acp_deque_t deque = acp_create_deque(kElements * 8, context.target);
-  Verdict verdict = work(deque);
+  Outcome outcome = work(deque);
   acp_destroy_deque(deque);
-  return verdict;
+  return outcome;
 }
 
 void add_deque_rows(Rows& rows) {
@@ -151,11 +151,11 @@ void add_deque_rows(Rows& rows) {
 // ---- List -----------------------------------------------------------------
 
 template <typename Work>
-Verdict with_list(Context& context, const Work& work) {
+Outcome with_list(Context& context, const Work& work) {
   const acp_list_t list = acp_create_list(context.target);
-  Verdict verdict = work(list);
+  Outcome outcome = work(list);
   acp_destroy_list(list);
-  return verdict;
+  return outcome;
 }
 
 /// list.push clears its list now and then, or the target's heap would run out.
@@ -250,16 +250,16 @@ void add_map_row(Rows& rows,
                                  (context.is_direct ? 1'000'000 : 10'000'000));
             const acp_map_t map =
                 acp_create_map(1, &context.target, keys.slots() + more, 0);
-            Verdict verdict = expect(fill(map, keys, plan.value_bytes),
+            Outcome outcome = expect(fill(map, keys, plan.value_bytes),
                                      "the map could not be filled");
-            if (verdict.failure.empty()) {
-              verdict = run(context, samples, count,
+            if (outcome.failure.empty()) {
+              outcome = run(context, samples, count,
                             [&](const Source& words, std::uint64_t number) {
                               operation(map, keys, words, number);
                             });
             }
             acp_destroy_map(map);
-            return verdict;
+            return outcome;
           });
 }
 
@@ -343,12 +343,12 @@ void add_set_row(
         for (std::uint64_t i = 0; i < keys.there; ++i) {
           acp_insert_set(set, source.word(0, i));
         }
-        Verdict verdict = run(context, samples, count,
+        Outcome outcome = run(context, samples, count,
                               [&](const Source& words, std::uint64_t number) {
                                 operation(set, keys, words, number);
                               });
         acp_destroy_set(set);
-        return verdict;
+        return outcome;
       });
 }
 
@@ -388,13 +388,13 @@ void add_workspace_row(Rows& rows,
                        int (*operation)(acp_wsd_t, acp_ga_t, size_t, size_t)) {
   add_row(rows, name, what, [operation](Context& context, Samples& samples) {
     acp_wsd_t workspace = create_workspace();
-    Verdict verdict = run(context, samples, 1,
+    Outcome outcome = run(context, samples, 1,
                           [&](const Source& source, std::uint64_t number) {
                             operation(workspace, source.ga(), kBytes,
                                       number % (kParts - 1) * kPart);
                           });
     acp_destroy_ws(workspace);
-    return verdict;
+    return outcome;
   });
   Row& row = rows.back();
   row.raw_direct = row.raw_network = "get.4K.one";
@@ -410,13 +410,13 @@ void add_workspace_rows(Rows& rows) {
   add_row(rows, "get.4K.one", "acp_copy of 4 KiB from the target",
           [](Context& context, Samples& samples) {
             const acp_ga_t there = acp_malloc(kBytes, context.target);
-            Verdict verdict = run(
+            Outcome outcome = run(
                 context, samples, 1, [=](const Source& source, std::uint64_t) {
                   acp_complete(
                       acp_copy(source.ga(), there, kBytes, ACP_HANDLE_NULL));
                 });
             acp_free(there);
-            return verdict;
+            return outcome;
           });
   add_workspace_row(rows, "workspace.read",
                     "acp_read_ws of 4 KiB, half of it on the target",

@@ -32,7 +32,7 @@ bool all_reached(const Context& context, std::uint64_t batches) {
 
 /// Each batch begins with announce(), outside of the timed part; it also shows
 /// whether a rank left the batch before too early.
-Verdict run_sync(Context& context, Samples& samples) {
+Outcome run_sync(Context& context, Samples& samples) {
   const std::int64_t start = now_ns();
   std::uint64_t batches = 0;
   bool ok = true;

@@ -47,7 +47,7 @@ void run_lane(const Context& context, std::atomic<int>& waiting, Lane& lane) {
   });
 }
 
-Verdict run_threads(Context& context, Samples& samples) {
+Outcome run_threads(Context& context, Samples& samples) {
   std::array<Lane, 2> lanes = {
       Lane{Word::kTarget, Word::kSource, {}},
       Lane{Word::kTargetOther, Word::kSourceOther, {}}};

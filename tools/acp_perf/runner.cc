@@ -75,23 +75,23 @@ bool takes_part(const Context& context, const Row& row) {
 void lead(Context& context, const Row& row, Result& result) {
   acp_errno = ACPX_OK;
   Samples samples;
-  Verdict verdict = row.run(context, samples);
-  if (acp_errno != ACPX_OK && verdict.failure.empty()) {
-    verdict.failure = acpx_strerror(acp_errno);
+  Outcome outcome = row.run(context, samples);
+  if (acp_errno != ACPX_OK && outcome.failure.empty()) {
+    outcome.failure = acpx_strerror(acp_errno);
   }
   if (row.partners == Partners::kRankOne && context.procs > 1) {
     context.memory.put_word(1, Word::kStop, context.row);
   }
   result.samples.merge(samples);
-  if (!verdict.failure.empty() || !verdict.skipped.empty()) {
-    result.verdict = verdict;
+  if (!outcome.failure.empty() || !outcome.skipped.empty()) {
+    result.outcome = outcome;
   }
 }
 
 void run_row(Context& context, const Row& row, Result& result) {
   ++context.row;
   if (const std::string why = obstacle(context, row); !why.empty()) {
-    result.verdict.skipped = why;
+    result.outcome.skipped = why;
     return;
   }
   acp_sync();

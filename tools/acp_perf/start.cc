@@ -70,9 +70,9 @@ Result time_runs(const Row& row, const Words& words, int copies) {
   for (int run = 0; run < kRunsAtMost; ++run) {
     if (run >= kRunsAtLeast && now_ns() >= end) break;
     const std::int64_t before = now_ns();
-    result.verdict.failure = run_copies(words, copies);
+    result.outcome.failure = run_copies(words, copies);
     const std::int64_t after = now_ns();
-    if (!result.verdict.failure.empty()) break;
+    if (!result.outcome.failure.empty()) break;
     result.samples.add(static_cast<double>(after - before), 1);
   }
   return result;
