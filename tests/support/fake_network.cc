@@ -173,7 +173,8 @@ bool FakeNetwork::is_lost(const udp::Address& from,
                           const udp::Address& to,
                           std::size_t bytes,
                           bool may_be_fragmented) {
-  return cut_.contains(proc_of(from)) || cut_.contains(proc_of(to)) ||
+  return disconnected_.contains(proc_of(from)) ||
+         disconnected_.contains(proc_of(to)) ||
          (plan_.blocks_connected && is_connected(from)) ||
          (plan_.mtu != 0 && bytes > plan_.mtu && !may_be_fragmented) ||
          dice_.hits(plan_.faults.loss);

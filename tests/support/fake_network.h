@@ -103,9 +103,9 @@ class FakeNetwork {
                                                    transport::Color colors);
 
   /// From now on all datagrams from and to this process are lost.
-  void cut(transport::ProcId proc) { cut_.insert(proc); }
+  void disconnect(transport::ProcId proc) { disconnected_.insert(proc); }
 
-  void mend(transport::ProcId proc) { cut_.erase(proc); }
+  void reconnect(transport::ProcId proc) { disconnected_.erase(proc); }
 
   /// Number of connected sockets that this process has open.
   std::size_t open_connections(transport::ProcId proc) const;
@@ -163,7 +163,7 @@ class FakeNetwork {
   VirtualClock clock_;
   udp::FaultDice dice_;
   std::map<AddressKey, Mailbox> mailboxes_;
-  std::set<transport::ProcId> cut_;
+  std::set<transport::ProcId> disconnected_;
   std::map<transport::ProcId, std::size_t> open_connections_;
   std::function<void(const Event&)> observer_;
 };

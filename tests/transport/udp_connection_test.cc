@@ -306,7 +306,7 @@ TEST_CASE("udp connection: the dead get nothing more, and keep no socket",
   job.sink(0).failed = [&](auto, auto) {
     has_failed = true;
   };
-  job.network().cut(1);
+  job.network().disconnect(1);
   REQUIRE(exchanges.offer(0, 1) == Status::kOk);
   REQUIRE(job.run_until([&] { return has_failed; }, std::chrono::minutes(1)));
   CHECK(job.network().open_connections(0) == 0);

@@ -148,7 +148,7 @@ TEST_CASE("udp in place: after reclaim the memory may go, though all is lost",
           "[udp][in_place]") {
   FakeJob job(large_plan());
   Inbox inbox(job);
-  job.network().cut(1);
+  job.network().disconnect(1);
   Source source(std::byte{7});
   transport::Endpoint& endpoint = job.endpoint(0, 1);
   REQUIRE(send_in_place(endpoint, 42, source.bytes()) == Status::kOk);
@@ -166,7 +166,7 @@ TEST_CASE("udp in place: after reclaim the memory may go, though all is lost",
   }
   endpoint.reclaim(source.bytes());
   source.release();
-  job.network().mend(1);
+  job.network().reconnect(1);
   REQUIRE(job.run_until_idle());
   REQUIRE(inbox.messages.size() == 1);
   CHECK(inbox.has(42, std::byte{7}));
@@ -176,7 +176,7 @@ TEST_CASE("udp in place: a region that is unregistered is not read any more",
           "[udp][in_place]") {
   FakeJob job(large_plan());
   Inbox inbox(job);
-  job.network().cut(1);
+  job.network().disconnect(1);
   Source source(std::byte{7});
   REQUIRE(send_in_place(job.endpoint(0, 1), 42, source.bytes()) == Status::kOk);
   SECTION("before it is sent") {}
@@ -185,7 +185,7 @@ TEST_CASE("udp in place: a region that is unregistered is not read any more",
   }
   CHECK(job.transport(0).on_unregistered(5, 1));
   source.release();
-  job.network().mend(1);
+  job.network().reconnect(1);
   REQUIRE(job.run_until_idle());
   REQUIRE(inbox.messages.size() == 1);
   CHECK(inbox.has(42, std::byte{7}));
@@ -228,7 +228,7 @@ TEST_CASE("udp in place: a region's memory may go when the peer has it",
   // Its ack is the first small datagram, and does not arrive.
   job.network().observe([&](const FakeNetwork::Event& event) {
     if (event.bytes.size() < kData) {
-      job.network().cut(1);
+      job.network().disconnect(1);
     }
   });
   REQUIRE(job.run_until([&] { return !inbox.messages.empty(); }));
@@ -237,7 +237,7 @@ TEST_CASE("udp in place: a region's memory may go when the peer has it",
   job.run_for(milliseconds(200));
   CHECK(job.transport(0).counters().sent_again > 0);
   job.network().observe({});
-  job.network().mend(1);
+  job.network().reconnect(1);
   REQUIRE(job.run_until_idle());
   CHECK(inbox.messages.size() == 1);
   CHECK(job.transport(1).counters().corrupt == 0);
@@ -284,7 +284,7 @@ TEST_CASE("udp in place: a region's memory that goes too early is left out",
   for (std::uint64_t head = 1; head <= 64; ++head) {
     MappedSource source(std::byte{7});
     const std::uint64_t before = job.transport(0).counters().sent;
-    job.network().cut(1);
+    job.network().disconnect(1);
     REQUIRE(endpoint.send(small, Ordering::kFree) == Status::kOk);
     REQUIRE(send_from_region(endpoint, head, source.bytes()) == Status::kOk);
     REQUIRE(job.transport(0).counters().sent == before + 1);  // at once
@@ -294,7 +294,7 @@ TEST_CASE("udp in place: a region's memory that goes too early is left out",
     } else {
       job.run_for(milliseconds(200));
     }
-    job.network().mend(1);
+    job.network().reconnect(1);
     REQUIRE(job.run_until_idle());
     REQUIRE(std::ranges::equal(inbox.messages.back(),
                                std::as_bytes(std::span(&head, 1))));
@@ -327,7 +327,7 @@ TEST_CASE("udp in place: a put's memory that goes too early is left out",
   for (std::uint64_t head = 1; head <= 64; ++head) {
     MappedSource source(std::byte{7});
     const std::span<const std::byte> bytes = source.bytes();
-    job.network().cut(1);
+    job.network().disconnect(1);
     REQUIRE(send_in_place(endpoint, head, bytes) == Status::kOk);
     if (moment == 1 || moment == 3) {
       job.run_for(milliseconds(1));  // it was sent, and is lost
@@ -337,7 +337,7 @@ TEST_CASE("udp in place: a put's memory that goes too early is left out",
       endpoint.reclaim(bytes);
     }
     job.run_for(milliseconds(200));
-    job.network().mend(1);
+    job.network().reconnect(1);
     REQUIRE(job.run_until_idle());
     REQUIRE(inbox.messages.size() == head);
     REQUIRE(std::ranges::equal(inbox.messages.back(),
@@ -366,7 +366,7 @@ TEST_CASE("udp in place: a dead peer's messages are not read any more",
   job.sink(0).failed = [&](auto, auto) {
     has_failed = true;
   };
-  job.network().cut(1);
+  job.network().disconnect(1);
   Source source(std::byte{7});
   REQUIRE(send_in_place(job.endpoint(0, 1), 42, source.bytes()) == Status::kOk);
   REQUIRE(job.run_until([&] { return has_failed; }));
@@ -381,7 +381,7 @@ TEST_CASE("udp in place: the end of one leaves the others where they are",
           "[udp][in_place]") {
   FakeJob job(large_plan());
   Inbox inbox(job);
-  job.network().cut(1);
+  job.network().disconnect(1);
   Source first(std::byte{1});
   Source second(std::byte{2});
   transport::Endpoint& endpoint = job.endpoint(0, 1);
@@ -390,7 +390,7 @@ TEST_CASE("udp in place: the end of one leaves the others where they are",
   endpoint.reclaim(first.bytes());
   first.release();
   std::ranges::fill(second.bytes(), std::byte{3});  // sent later, so this goes
-  job.network().mend(1);
+  job.network().reconnect(1);
   REQUIRE(job.run_until_idle());
   REQUIRE(inbox.messages.size() == 2);
   CHECK(inbox.has(1, std::byte{1}));

@@ -377,7 +377,7 @@ TEST_CASE("udp transport: a silent peer is dead after ten seconds",
   REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
   REQUIRE(job.run_until_idle());
 
-  job.network().cut(1);
+  job.network().disconnect(1);
   const TimePoint start = job.network().clock().now();
   REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
   REQUIRE(send_bytes(job.endpoint(0, 2), {}) == Status::kOk);
@@ -404,10 +404,10 @@ TEST_CASE("udp transport: the dead stay dead", "[udp][transport][death]") {
   job.sink(0).message = [&](auto, auto, auto) {
     ++messages;
   };
-  job.network().cut(1);
+  job.network().disconnect(1);
   REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
   REQUIRE(job.run_until([&] { return has_failed; }, seconds(60)));
-  job.network().mend(1);
+  job.network().reconnect(1);
   REQUIRE(send_bytes(job.endpoint(1, 0), {}) == Status::kOk);
   job.run_for(milliseconds(500));
   CHECK(messages == 0);
@@ -420,10 +420,10 @@ TEST_CASE("udp transport: a peer that comes back in time is not dead",
   job.sink(0).failed = [](auto, auto) {
     FAIL("it was alive");
   };
-  job.network().cut(1);
+  job.network().disconnect(1);
   REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
   job.run_for(seconds(9));
-  job.network().mend(1);
+  job.network().reconnect(1);
   REQUIRE(job.run_until_idle());
   CHECK(arrivals.count == 1);
 }
@@ -431,7 +431,7 @@ TEST_CASE("udp transport: a peer that comes back in time is not dead",
 TEST_CASE("udp transport: a silent peer is asked at least once a second",
           "[udp][transport][death]") {
   FakeJob job(FakeJobPlan{});
-  job.network().cut(1);
+  job.network().disconnect(1);
   std::vector<TimePoint> asked;
   job.network().observe(
       [&](const FakeNetwork::Event& event) { asked.push_back(event.time); });
@@ -523,7 +523,7 @@ TEST_CASE("udp transport: a lost ack of a held fragment is asked for again",
     final_acks += is_final ? 1 : 0;
     const bool is_lost =
         (is_data && data_packets == 1) || (is_final && final_acks == 1);
-    is_lost ? job.network().cut(1) : job.network().mend(1);
+    is_lost ? job.network().disconnect(1) : job.network().reconnect(1);
   });
   // Process 1 sends while it hands over the held fragment 1.
   job.sink(1).message = [&](auto, auto, auto) {

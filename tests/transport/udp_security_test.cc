@@ -143,7 +143,7 @@ TEST_CASE("udp security: replays do not keep a dead peer alive",
     has_failed = true;
   };
   const auto recorded = recorder.datagrams;
-  job.network().cut(1);
+  job.network().disconnect(1);
   stream.send();
   for (int i = 0; i < 200 && !has_failed; ++i) {
     for (const auto& datagram : recorded) {
@@ -215,10 +215,10 @@ TEST_CASE("udp security: every changed bit of an authentic packet is noticed",
   FakeJob job(plan_with(Security::kAuth));
   NumberedStream stream(job);
   Recorder recorder(job);
-  job.network().cut(1);
+  job.network().disconnect(1);
   stream.send();
   job.step();
-  job.network().mend(1);
+  job.network().reconnect(1);
   REQUIRE_FALSE(recorder.datagrams.empty());
   const Recorder::Datagram original = recorder.datagrams.front();
   for (std::size_t bit = 0; bit < original.bytes.size() * 8; ++bit) {

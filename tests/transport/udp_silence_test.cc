@@ -59,7 +59,7 @@ TEST_CASE("udp silence: a peer that is waited for and disconnected is found",
           "[udp][silence]") {
   const auto whom = GENERATE(Whom::kPeer, Whom::kAnybody);
   Quiet quiet(plan_of(4));
-  quiet.job.network().cut(2);
+  quiet.job.network().disconnect(2);
   quiet.job.waited_for(0) = {whom, 2};
   quiet.pass(seconds(10));
   CHECK(quiet.lost.empty());
@@ -75,7 +75,7 @@ TEST_CASE("udp silence: a peer that was never spoken to is found as well",
   job.sink(0).failed = [&](auto peer, auto) {
     lost.push_back(peer);
   };
-  job.network().cut(2);
+  job.network().disconnect(2);
   job.waited_for(0) = {Whom::kPeer, 2};
   for (int i = 0; i < 280; ++i) {
     job.run_for(milliseconds(50));
@@ -86,7 +86,7 @@ TEST_CASE("udp silence: a peer that was never spoken to is found as well",
 TEST_CASE("udp silence: nobody is asked while nobody is waited for",
           "[udp][silence]") {
   Quiet quiet(plan_of(3));
-  quiet.job.network().cut(1);
+  quiet.job.network().disconnect(1);
   quiet.pass(seconds(60));
   CHECK(quiet.lost.empty());
   CHECK(quiet.sent_since() == 0);
@@ -97,7 +97,7 @@ TEST_CASE("udp silence: nobody is asked when silence is no sign of death",
   FakeJobPlan plan = plan_of(3);
   plan.silence = seconds(0);
   Quiet quiet(plan);
-  quiet.job.network().cut(1);
+  quiet.job.network().disconnect(1);
   quiet.job.waited_for(0) = {Whom::kAnybody, 0};
   quiet.pass(seconds(60));
   CHECK(quiet.lost.empty());
@@ -147,7 +147,7 @@ TEST_CASE("udp silence: all that wait for one together find it soon",
       lost = proc == 31 ? lost : peer;
     };
   }
-  quiet.job.network().cut(31);
+  quiet.job.network().disconnect(31);
   quiet.pass(seconds(14));
   CHECK(lost == 31);
 }
