@@ -20,7 +20,7 @@ class Batch {
   }
 
  private:
-  bool is_holding_ = false;
+  bool is_holding_ = false;  ///< Written by add() and send(), under the lock.
 };
 
 }  // namespace qmp

@@ -52,13 +52,16 @@ class ChannelRound {
   QMP_status_t wait_for(Transfer& transfer);
   void stop();
 
+  // The thread of the round alone writes these fields: send() and receive()
+  // before run() starts the transfers. Then the lock of the process guards the
+  // transfers in parts_, and the peer's envelope comes into in_.
   Operation& operation_;
   Tag tag_;
   std::deque<Part> parts_;
   Transfer* envelope_ = nullptr;  ///< Envelope of the receive.
-  void* to_ = nullptr;
-  std::size_t expected_ = 0;  ///< Bytes of the receive.
-  bool is_sending_ = false;
+  void* to_ = nullptr;            ///< Memory of the receive.
+  std::size_t expected_ = 0;      ///< Bytes of the receive.
+  bool is_sending_ = false;       ///< send() has filled out_.
   // Not initialised: 8 KiB, written before they are read.
   Envelope out_;
   Envelope in_;

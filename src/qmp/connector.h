@@ -48,12 +48,16 @@ class Connector {
   bool send();
   bool receive();
 
+  // begin() writes the first four fields, before other threads see the object,
+  // and they do not change. leave() and has_left_before() read two of them
+  // without the lock.
   int module_ = -1;
   Inbox* mine_ = nullptr;
   LibraryMemory* library_ = nullptr;
   Receive receive_;
-  inbox::Reader reader_;
-  std::vector<Sending> sending_;
+  // The lock of the process guards the rest.
+  inbox::Reader reader_;          ///< Begun by begin(), advanced by receive().
+  std::vector<Sending> sending_;  ///< announce() adds, and send() removes.
 };
 
 }  // namespace qmp

@@ -26,6 +26,7 @@ class EndMarks {
     std::uint64_t value;
   };
 
+  /// Guarded as the class says. add() adds, and send() removes.
   std::vector<Mark> waiting_;
 };
 

@@ -171,9 +171,14 @@ class SendHalf final : public Half {
   acp_ga_t source_of(Transfer& transfer);
   void end_beyond_peer();
 
-  std::array<std::uint64_t, kEntries> words_{};  ///< Last written to the peer.
-  std::vector<Waiting> waiting_;                 ///< By number.
-  std::vector<Transfer*> flying_;  ///< Put, but the put is not complete.
+  // The lock of Exchange guards these fields. Only this class writes them.
+  /// Last written to the peer. Written by each function that posts a word.
+  std::array<std::uint64_t, kEntries> words_{};
+  /// By number. start() adds; advance() and abandon() remove.
+  std::vector<Waiting> waiting_;
+  /// Put, but the put is not complete. try_gated() adds; advance() and
+  /// abandon() remove.
+  std::vector<Transfer*> flying_;
 };
 
 /// Receives messages into the transfers of their numbers, in any order.
@@ -219,12 +224,17 @@ class ReceiveHalf final : public Half {
   bool report();
   bool end_beyond_peer();
 
-  std::uint64_t consumed_ = 0;  ///< All messages below are consumed.
-  std::uint32_t ahead_ = 0;     ///< Consumed messages above it, as a mask.
-  std::uint64_t reported_ = 0;  ///< The sender knows that these are consumed.
-  std::array<std::uint64_t, kEntries>
-      words_{};                    ///< Grants last written to the peer.
-  std::vector<Transfer*> posted_;  ///< Active receives, by number.
+  // The lock of Exchange guards these fields. Only this class writes them.
+  /// All messages below are consumed. Written by consume().
+  std::uint64_t consumed_ = 0;
+  /// Consumed messages above it, as a mask. Written by consume().
+  std::uint32_t ahead_ = 0;
+  /// The sender knows that these are consumed. Written by report().
+  std::uint64_t reported_ = 0;
+  /// Grants last written to the peer. Written by post_grant().
+  std::array<std::uint64_t, kEntries> words_{};
+  /// Active receives, by number. start() adds; advance() and abandon() remove.
+  std::vector<Transfer*> posted_;
 };
 
 /// Names the peer and the class for messages to the user: "node 3", or "rank 3

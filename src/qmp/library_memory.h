@@ -14,7 +14,8 @@
 
 namespace qmp {
 
-/// Allocates in one range of memory, first fit. Not thread-safe.
+/// Allocates in one range of memory, first fit. Not thread-safe:
+/// LibraryMemory::mutex_ guards each arena.
 class Arena {
  public:
   Arena(std::byte* base, std::size_t bytes, acp_ga_t address);
@@ -35,12 +36,15 @@ class Arena {
   }
 
  private:
+  // The constructor writes these three, and they do not change. So contains()
+  // needs no lock.
   std::byte* base_;
   std::size_t bytes_;
   acp_ga_t address_;
+  // allocate() and free() write both maps.
   std::map<std::size_t, std::size_t>
       free_;  ///< Offset to length; neighbours are merged.
-  std::map<std::size_t, std::size_t> used_;
+  std::map<std::size_t, std::size_t> used_;  ///< Offset to length.
 };
 
 /// Memory and its global address.
@@ -98,8 +102,9 @@ class LibraryMemory {
 
   std::mutex mutex_;  ///< Guards everything except slabs_.front(), which never
                       ///< changes.
+  /// begin() adds the first, which stays; allocate() and free() the others.
   std::vector<std::unique_ptr<Slab>> slabs_;
-  int keys_ = 0;
+  int keys_ = 0;  ///< Keys in use, of slabs and of memory of the program.
 };
 
 }  // namespace qmp

@@ -65,9 +65,12 @@ class Mirror {
   acp_ga_t address(std::size_t offset) const { return address_ + offset; }
 
  private:
-  acp_ga_t address_ = ACP_GA_NULL;
-  std::byte* direct_ = nullptr;
-  Block staging_;
+  // The lock of the process guards these fields. connect() writes the first
+  // three, and disconnect() clears them.
+  acp_ga_t address_ = ACP_GA_NULL;  ///< The half's; null: not connected.
+  std::byte* direct_ = nullptr;     ///< The half, where it is mapped here.
+  Block staging_;                   ///< Otherwise: the layout of the half.
+  /// The last put of each entry, which reads staging_. Written by signal().
   std::array<acp_handle_t, kEntries> reading_{};
 };
 

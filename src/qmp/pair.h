@@ -51,15 +51,18 @@ class Pair {
   /// The word of the next entry.
   std::uint64_t look();
 
+  // One thread at a time uses the object, and no lock guards it. The
+  // constructor writes the first three fields, and connect() the next three.
   LibraryMemory& library_;
-  Block block_;
-  PairBox* mine_ = nullptr;
+  Block block_;                ///< Has the box, which the partner writes to.
+  PairBox* mine_ = nullptr;    ///< The box; null: there was no memory.
   PairBox* theirs_ = nullptr;  ///< Null: on another host.
   Block outgoing_;             ///< Messages on their way to another host.
   acp_ga_t theirs_address_ = ACP_GA_NULL;
-  std::uint64_t sent_ = 0;                  ///< Messages sent.
-  std::uint64_t received_ = 0;              ///< Messages taken.
-  std::uint64_t words_[kPairEntries] = {};  ///< Last written.
+  std::uint64_t sent_ = 0;      ///< Messages sent. Written by send().
+  std::uint64_t received_ = 0;  ///< Messages taken. Written by take().
+  /// Last written to the partner. Written by send().
+  std::uint64_t words_[kPairEntries] = {};
 };
 
 }  // namespace qmp

@@ -9,7 +9,7 @@
 namespace qmp {
 
 /// Sends and receives alternate. Any status but QMP_SUCCESS: the operation has
-/// failed here.
+/// failed here. Lives in one call of reduce(), on its thread.
 class Partner {
  public:
   /// In the first reduction with this node it meets the node, which may wait.
@@ -31,9 +31,12 @@ class Partner {
     return lanes_->pair != nullptr && bytes <= kPairBytes;
   }
 
+  // The constructor writes these fields, and they do not change. No lock guards
+  // them: the thread of the call alone uses the object. The communicator owns
+  // the lanes, which meet() changes.
   Operation& operation_;
   Lanes* lanes_;
-  int rank_;
+  int rank_;             ///< The node's rank in the job.
   QMP_status_t status_;  ///< Result of meet().
 };
 

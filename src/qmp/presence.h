@@ -41,13 +41,14 @@ class Presences {
  private:
   acp_ga_t address_of(int rank) const;
 
+  // begin() writes these three, before other threads see the object.
   int module_ = -1;
-  Presence* mine_ = nullptr;
+  Presence* mine_ = nullptr;  ///< Its words are atomic; see begin_barrier().
   LibraryMemory* library_ = nullptr;
-  std::mutex mutex_;  ///< Guards the members below.
+  std::mutex mutex_;  ///< Guards the members below, which ask() writes.
   Block answer_;      ///< Room for an answer; made by the first question.
-  acp_handle_t question_ = ACP_HANDLE_NULL;
-  int asked_ = -1;  ///< The rank of the last question.
+  acp_handle_t question_ = ACP_HANDLE_NULL;  ///< The copy into answer_.
+  int asked_ = -1;                           ///< The rank of the last question.
 };
 
 /// Whether the rank has reached the stage. Acquire: everything that arrived

@@ -70,13 +70,15 @@ class Revocation {
   Connector& connector_;
   std::atomic<std::uint64_t> from_{
       kNever};  ///< Written under the lock; only decreases.
-  Cause cause_;
-  std::uint64_t told_ = kNever;  ///< Last told to the partners.
-  bool is_sending_ = false;
-  std::vector<int> partners_;
+  // The lock of the process guards the rest.
+  Cause cause_;                  ///< Written by revoke().
+  std::uint64_t told_ = kNever;  ///< Last told to the partners, by tell().
+  bool is_sending_ = false;      ///< From begin_transfers() to end_transfers().
+  std::vector<int> partners_;    ///< Written by join().
   std::unordered_map<int, std::uint64_t>
       parted_;  ///< By rank: told that it sends nothing from this number on.
-  std::unordered_map<int, Call> calls_;
+                ///< Written by hear().
+  std::unordered_map<int, Call> calls_;  ///< Written by hear().
 };
 
 }  // namespace qmp
