@@ -80,9 +80,10 @@ class Connector {
     return site_.block_of(site_.rank) + offset;
   }
 
+  // Channels::connector_lock_ guards these fields, and clear() empties them.
   Site& site_;
-  bool refuses_ = false;
-  bool has_connected_ = false;
+  bool refuses_ = false;        ///< Set by refuse_unexpected().
+  bool has_connected_ = false;  ///< Set when ends meet; see take_connected().
   /// Sending ends to connect. The request of the first may be under way.
   std::deque<End*> outgoing_;
   acp_handle_t outgoing_handle_ = ACP_HANDLE_NULL;

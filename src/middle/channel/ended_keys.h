@@ -39,6 +39,7 @@ class EndedKeys {
   }
 
   Site& site_;
+  /// end() adds, and advance() removes, under the lock of the end.
   std::vector<acp_atkey_t> keys_;
 };
 

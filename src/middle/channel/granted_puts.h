@@ -42,6 +42,8 @@ class GrantedPuts {
 
   SenderBlock& mine_;
   const acp_ga_t block_;
+  // The lock of the end guards these fields. connect() writes
+  // receiver_block_. advance() and is_done() write the arrays.
   acp_ga_t receiver_block_ = ACP_GA_NULL;
   /// Number of the newest grant that needs no look any more, as in the grant.
   std::array<std::uint64_t, kGrants> seen_{};

@@ -74,6 +74,7 @@ class Granter {
   Site& site_;
   const ReceiverBlock& mine_;
   EndedKeys& ended_;
+  // The lock of the end guards these fields. connect() writes the first two.
   int sender_ = -1;  ///< Rank. Set with sender_block_.
   acp_ga_t sender_block_ = ACP_GA_NULL;
   /// The newest message for a receive of kOfferFrom bytes or more had as many

@@ -47,6 +47,8 @@ class ProvenCopy {
   void end() { handle_ = ACP_HANDLE_NULL; }
 
  private:
+  // start() and end() write these, under the lock of the end. The copy itself
+  // adds to the word behind proof_.
   std::uint64_t* proof_;
   acp_ga_t proof_at_;
   acp_handle_t handle_ = ACP_HANDLE_NULL;

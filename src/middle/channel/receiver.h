@@ -144,10 +144,12 @@ class Receiver {
   std::byte* const ring_;
   const acp_ga_t sender_rank_block_;
 
+  // The lock of the end guards all fields, and this class alone writes them.
+  // Other threads read head_ without the lock.
   Phase phase_ = Phase::kWaiting;
-  bool is_closing_ = false;
-  bool is_short_of_keys_ = false;
-  bool has_ended_ = false;  ///< The end record was taken.
+  bool is_closing_ = false;        ///< Set by close().
+  bool is_short_of_keys_ = false;  ///< The last fetch got no key.
+  bool has_ended_ = false;         ///< The end record was taken.
   std::uint64_t ring_bytes_;
   acp_ga_t sender_block_ = ACP_GA_NULL;
   SenderBlock* direct_ = nullptr;

@@ -12,7 +12,9 @@ namespace acp::middle::channel {
 
 enum class RequestState : std::uint8_t { kUnused, kPending, kDone, kFailed };
 
-/// A send, a receive or a free. Guarded by the lock of the end.
+/// A send, a receive or a free. Guarded by the lock of the end. RequestPool
+/// writes the index and the generation. Channels writes the buffer, its size
+/// and is_receive. The pool, the queues and the end write the other fields.
 struct Request {
   std::byte* buffer = nullptr;
   std::uint64_t size = 0;  ///< Bytes of the buffer.
@@ -50,7 +52,8 @@ struct Request {
   }
 };
 
-/// A queue, first in, first out. Does not own its requests.
+/// A queue, first in, first out. Does not own its requests. Guarded by the lock
+/// of the end.
 class RequestQueue {
  public:
   bool is_empty() const { return first_ == nullptr; }
@@ -66,8 +69,9 @@ class RequestQueue {
   void pop() { first_ = first_->next; }
 
  private:
+  // push() and pop() write these, under the lock of the end.
   Request* first_ = nullptr;
-  Request* last_ = nullptr;
+  Request* last_ = nullptr;  ///< Undefined while the queue is empty.
 };
 
 /// Owns requests, whose addresses never change. Guarded by the lock of the end.
@@ -125,9 +129,11 @@ class RequestPool {
 
   bool grow();
 
+  // The lock of the end guards these fields. grow() writes blocks_ and size_.
+  // take() and give_back() write unused_ and in_use_.
   std::vector<std::unique_ptr<Request[]>> blocks_;
-  Request* unused_ = nullptr;
-  std::uint32_t size_ = 0;
+  Request* unused_ = nullptr;  ///< The first; Request::next leads on.
+  std::uint32_t size_ = 0;     ///< Requests in blocks_.
   std::uint32_t in_use_ = 0;
 };
 

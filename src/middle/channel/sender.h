@@ -107,8 +107,9 @@ class Sender {
   std::byte* const mirror_;
   const acp_ga_t receiver_rank_block_;
 
+  // The lock of the end guards all fields, and this class alone writes them.
   Phase phase_ = Phase::kConnecting;
-  bool is_closing_ = false;
+  bool is_closing_ = false;  ///< Set by close().
   bool is_end_written_ = false;
   /// Records were written since the last doorbell.
   bool is_unannounced_ = false;

@@ -92,6 +92,7 @@ inline acpx_op_t get8(acp_ga_t word, acp_ga_t to) {
 /// again.
 inline thread_local constinit bool is_busy = false;
 
+/// Sets is_busy of this thread while it lives.
 class BusyScope {
  public:
   BusyScope() noexcept : was_busy_(is_busy) { is_busy = true; }
@@ -102,7 +103,7 @@ class BusyScope {
   ~BusyScope() { is_busy = was_busy_; }
 
  private:
-  bool was_busy_;
+  bool was_busy_;  ///< Written by the constructor alone.
 };
 
 /// Posts a chain without an order. ACP_HANDLE_NULL: the window is full; nothing

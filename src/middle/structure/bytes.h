@@ -36,7 +36,8 @@ void fail_no_memory(const Call& call, acp_ga_t ga);
 /// done once more. An error names the public function.
 [[nodiscard]] bool copy_checked(acp_ga_t to, acp_ga_t from, std::size_t bytes);
 
-/// Owns a block of a heap and frees it, unless it is given away.
+/// Owns a block of a heap and frees it, unless it is given away. Used by one
+/// thread.
 class Block {
  public:
   Block() = default;
@@ -60,11 +61,11 @@ class Block {
   }
 
  private:
-  acp_ga_t ga_ = ACP_GA_NULL;
+  acp_ga_t ga_ = ACP_GA_NULL;  ///< Null: owns no block.
 };
 
 /// The bytes that a call brings. They are read before the structure changes, so
-/// that a bad address fails without effect.
+/// that a bad address fails without effect. Used by one thread.
 class Source {
  public:
   /// Takes `bytes` bytes at `ga`. Bytes of another rank are fetched, into the
@@ -95,10 +96,11 @@ class Source {
   }
 
  private:
+  // open() writes these, and leave() changes them when it copies the bytes.
   acp_ga_t ga_ = ACP_GA_NULL;
   std::size_t bytes_ = 0;
   bool is_mine_ = false;  ///< The bytes are on the caller's rank.
-  Block block_;
+  Block block_;           ///< Has the bytes that no longer lie at the source.
 };
 
 /// Where the bytes of a vector or a deque are. A vector's head is 0. Plain

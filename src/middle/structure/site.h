@@ -146,11 +146,13 @@ class Scratch {
   acp_ga_t data_ga() const { return ga_of(data()); }
 
  private:
+  // The thread of the call alone uses these fields. The constructor writes the
+  // first four, once it has set its bit of Site::in_use_.
   Site& site_;
   unsigned index_ = 0;
   std::byte* memory_ = nullptr;
   acp_ga_t ga_ = ACP_GA_NULL;
-  std::size_t used_ = 0;
+  std::size_t used_ = 0;  ///< Bytes; written by take() and clear().
 };
 
 }  // namespace acp::middle::structure

@@ -103,7 +103,7 @@ struct Location {
 };
 
 /// A new element: its area and, when it is large, its block. The block is freed
-/// unless write() was called.
+/// unless write() was called. Lives in one call, on its thread.
 class NewElement {
  public:
   /// Prepares the element. Key and value are on the caller's rank, and the
@@ -121,12 +121,16 @@ class NewElement {
              std::uint32_t uid);
 
  private:
+  // The thread of the call alone uses these fields, so no lock guards them.
+  // make() writes them.
+  /// Content of the area. When there is a block, write() names it here.
   std::uint64_t area_[kAreaBytes / 8] = {};
   std::uint64_t key_bytes_ = 0;
   std::uint64_t value_bytes_ = 0;
+  // Set when there is a block: where its key and its value come from.
   acp_ga_t key_ = ACP_GA_NULL;
   acp_ga_t value_ = ACP_GA_NULL;
-  structure::Block block_;
+  structure::Block block_;  ///< Given away by write().
 };
 
 }  // namespace acp::middle::table
