@@ -55,6 +55,8 @@ enum class Load : std::uint8_t { kNone, kRows };
 /// 2. consumed_ <= received_ <= granted_ <= received_ + window_.
 /// 3. The owner has window_ receive buffers posted for this connection, and
 ///    others for empty packets.
+/// The endpoint that has the object is the only one to use it, under the
+/// engine's lock.
 class Credit {
  public:
   /// Whether this end may send a packet with rows.
@@ -101,14 +103,16 @@ class Credit {
  private:
   std::uint32_t note() noexcept;
 
-  // Packets to the other end.
+  // Packets to the other end. Written by on_send() and give_up() when a packet
+  // is posted, by on_arrival() when one is read, and by want_more().
   std::uint32_t sent_ = 0;
   std::uint32_t acknowledged_ = 0;     ///< Consumed there, as last read.
   std::uint32_t limit_ = kIdleWindow;  ///< Packets that may be sent in all.
   std::uint8_t given_up_ = 0;          ///< Calls of give_up().
   bool is_short_ = false;              ///< want_more() since the last SEND.
 
-  // Packets from the other end.
+  // Packets from the other end. Written by on_arrival(), on_consumed() and
+  // grow(). on_send() writes granted_.
   std::uint32_t received_ = 0;
   std::uint32_t consumed_ = 0;
   std::uint32_t granted_ = kIdleWindow;  ///< Packets that it may send in all.

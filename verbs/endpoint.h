@@ -398,18 +398,29 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   void set_state(EndpointState state) noexcept;
   std::string describe() const;
 
+  // The engine's lock guards all fields. Only functions of this class write
+  // them.
+
   SharedState& shared_;
   Device& device_;
   transport::ProcId peer_;
   EndpointState state_ = EndpointState::kIdle;  ///< Written by set_state().
-  bool is_queued_for_flush_ = false;  ///< In the transport's list for flush().
-  bool is_spare_ = false;             ///< In SharedState::spare.
-  bool has_sent_ = false;  ///< Rows, since the last give_up_if_idle().
+  /// In the transport's list for flush(). queue_for_flush() sets it, and
+  /// flush() clears it.
+  bool is_queued_for_flush_ = false;
+  /// In SharedState::spare. take_credit() sets it, and give_up_if_idle() clears
+  /// it.
+  bool is_spare_ = false;
+  /// Rows were sent since the last give_up_if_idle(). close_packet() sets it.
+  bool has_sent_ = false;
   /// The executor of this process's atomics on the peer's memory.
   const Executor atomics_;
   transport::Address listen_address_;  ///< The peer's, from its address card.
-  CmId id_;  ///< The connection, or the attempt; null in between.
+  /// The connection, or the attempt; null in between. Written by
+  /// endpoint_connect.cc, and by move().
+  CmId id_;
 
+  // The growth to a large queue pair. endpoint_grow.cc writes these fields.
   Growth growth_ = Growth::kLarge;  ///< Written by set_growth().
   CmId
       large_;  ///< From kResolving to kDraining: the queue pair, or an attempt.
@@ -418,11 +429,13 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   bool moves_first_ = false;     ///< From kMade on: this end's attempt.
   bool has_read_last_ = false;   ///< Read its last packet on the small one.
   bool has_peer_moved_ = false;  ///< Read its first packet on the large one.
-  std::uint32_t grow_attempts_ = 0;
-  TimePoint grow_at_{};  ///< No attempt to grow begins before.
+  std::uint32_t grow_attempts_ = 0;  ///< Attempts to grow.
+  TimePoint grow_at_{};              ///< No attempt to grow begins before.
 
-  Buffer* open_ = nullptr;  ///< Packet that takes messages; or null.
-  std::uint32_t open_bytes_ = 0;
+  /// Packet that takes messages; or null. append() opens it. close_packet() and
+  /// abandon() end it.
+  Buffer* open_ = nullptr;
+  std::uint32_t open_bytes_ = 0;  ///< Written with open_, and by append().
 
   /// Numbers of work requests, modulo 2^32. Invariants:
   /// 1. [freed_, posted_) are with the device and described in
@@ -436,23 +449,34 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   /// Number behind the last write or send that was posted. Written where these
   /// are posted; only rxe needs it.
   std::uint32_t writes_end_ = 0;
-  std::uint32_t reads_end_ = 0;     ///< Number behind the last get's last read.
-  std::uint32_t unsignalled_ = 0;   ///< Sends since the last signalled one.
-  std::uint32_t steps_posted_ = 0;  ///< Outstanding ones of steps.
-  std::unique_ptr<SendQueue> queue_;
+  /// Number behind the last get's last read. Written where that is posted.
+  std::uint32_t reads_end_ = 0;
+  /// Sends since the last signalled one. Written by post() of a packet and by
+  /// post_list().
+  std::uint32_t unsignalled_ = 0;
+  /// Outstanding ones of steps. endpoint_post.cc counts them.
+  std::uint32_t steps_posted_ = 0;
+  std::unique_ptr<SendQueue> queue_;  ///< Made by become_ready().
 
+  /// Changed by endpoint_control.cc, find_window() and drop_steps().
   PeerMemory peer_memory_;
-  std::vector<transport::Control> controls_;  ///< Not sent yet, in order.
+  /// Not sent yet, in order. send_control() adds. send_controls(),
+  /// forget_regions() and drop_steps() remove.
+  std::vector<transport::Control> controls_;
 
+  /// Credit of both directions. Changed where packets are sent and read.
   Credit credit_;
 
+  // Attempts to connect. endpoint_retry.cc writes the times, and
+  // start_attempt() counts.
   std::uint32_t attempts_ = 0;  ///< Attempts to connect.
-  TimePoint first_attempt_{};
-  TimePoint retry_at_{};  ///< In kBackingOff: the next attempt.
+  TimePoint first_attempt_{};   ///< The time of the first.
+  TimePoint retry_at_{};        ///< In kBackingOff: the next attempt.
 
+  // The end of the connection. on_peer_gone() writes the first two.
   TimePoint gone_at_{};   ///< In kGone: since when.
   std::string gone_why_;  ///< In kGone: why, as text for the user.
-  std::string failure_;
+  std::string failure_;   ///< Written by fail(); see failure().
 };
 
 /// Why an endpoint of a removed device has failed, as text for the user.

@@ -38,7 +38,8 @@ std::chrono::microseconds not_ready_delay_of(std::uint8_t code) noexcept;
 inline constexpr std::uint32_t kConnectAttempts = 6;
 
 /// Random numbers that depend on the seed alone: splitmix64. The header
-/// <random> is too heavy for what every file of this folder includes.
+/// <random> is too heavy for what every file of this folder includes. Guarded
+/// by its owner: SharedState has one, under the engine's lock.
 class Jitter {
  public:
   explicit Jitter(std::uint64_t seed) noexcept : state_(seed) {}
@@ -47,7 +48,7 @@ class Jitter {
   std::int64_t up_to(std::int64_t most) noexcept;
 
  private:
-  std::uint64_t state_;
+  std::uint64_t state_;  ///< Changed by each number that is drawn.
 };
 
 /// The delay after `attempts` failed attempts, at least 1: 50 milliseconds,

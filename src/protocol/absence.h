@@ -75,6 +75,8 @@ class Absences {
   }
 
  private:
+  /// By kind. Any process writes them by enter(), and a rank in acp_reset by
+  /// clear_resetting(). No lock guards them: the words are atomic.
   std::array<std::atomic<std::uint64_t>, kAbsenceKinds> words_;
 };
 

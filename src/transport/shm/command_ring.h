@@ -49,6 +49,8 @@ class CommandRing {
   bool is_empty() const noexcept;
 
  private:
+  /// In shared memory. The sequence says whose turn it is: the sender that has
+  /// the ticket writes all fields, and then the receiver releases the entry.
   struct Entry {
     std::atomic<std::uint64_t> sequence;  ///< Minus its index: zero at start.
     std::uint32_t from;

@@ -36,6 +36,7 @@ class ShmEndpoint final : public transport::Endpoint {
  private:
   enum class Probe : std::uint8_t { kNotYet, kGood, kBad };
 
+  // The constructor alone writes these three.
   ShmTransport& transport_;
   std::uint32_t slot_;
   transport::Color color_;

@@ -13,6 +13,7 @@
 namespace acp::ucx {
 
 /// Owns memory of this process that UCX has mapped. Must end before its worker.
+/// Its owner guards it: Regions, under the engine's lock.
 class MappedMemory {
  public:
   MappedMemory() = default;
@@ -51,7 +52,8 @@ struct Mapping {
   const std::vector<std::byte>& packed_rkey() const noexcept { return rkey; }
 };
 
-/// Owns an rkey of a peer.
+/// Owns an rkey of a peer. Its owner guards it: PeerMemory, under the engine's
+/// lock.
 class Rkey {
  public:
   Rkey() = default;

@@ -14,7 +14,9 @@
 namespace acp::transport {
 
 /// A window: memory of a peer that is one registration there. `Rkey` is the
-/// network's form of the packed rkey.
+/// network's form of the packed rkey. Guarded by the engine's lock. PeerMemory
+/// writes all fields but `uses`, which the endpoint counts when it prepares and
+/// ends a part of a step.
 template <typename Rkey>
 struct PeerWindow {
   std::uint32_t key = 0;
@@ -159,9 +161,14 @@ class PeerMemory {
     return window.key == key && offset - window.offset < window.size;
   }
 
-  /// By key, then by offset.
+  // The engine's lock guards these fields.
+  /// By key, then by offset. add() adds and replaces; revoke(), revoke_all()
+  /// and clear() remove.
   std::map<std::pair<std::uint32_t, std::uint64_t>, PeerWindow<Rkey>> windows_;
-  PeerWindow<Rkey>* last_ = nullptr;  ///< The window found last; null: none.
+  /// The window found last; null: none. Written by find(), and reset before a
+  /// window is dropped.
+  PeerWindow<Rkey>* last_ = nullptr;
+  /// Changed by find_for() and on_region(), and reset by clear().
   Question question_;
 };
 

@@ -65,6 +65,7 @@ class MyRegion {
   template <typename>
   friend class Regions;
 
+  /// A window of the region. Written by Regions::window().
   struct Piece {
     Registration registration{};
     bool has_failed = false;  ///< It is not tried again.
@@ -76,14 +77,19 @@ class MyRegion {
            (kOffsetAlignment - 1);
   }
 
-  Region region_;
-  bool is_live_ = true;                     ///< Not unregistered yet.
-  std::uint32_t uses_ = 0;                  ///< Local uses by parts of steps.
-  std::vector<Holder*> holders_;            ///< Their peers may use it.
-  std::vector<std::vector<Piece>> pieces_;  ///< By color, then by offset.
+  Region region_;  ///< Written by the constructor alone.
+  /// Not unregistered yet. Written by Regions::remove().
+  bool is_live_ = true;
+  /// Local uses by parts of steps. Endpoints count by begin_use() and
+  /// end_use().
+  std::uint32_t uses_ = 0;
+  /// Their peers may use it. Regions::answer() adds, and drop_holder() removes.
+  std::vector<Holder*> holders_;
+  /// By color, then by offset. Written by Regions::window().
+  std::vector<std::vector<Piece>> pieces_;
 };
 
-/// A part of a region of this process that is one registration.
+/// A part of a region of this process that is one registration. Plain value.
 template <typename Registration>
 struct OwnWindow {
   std::byte* address = nullptr;
@@ -262,11 +268,14 @@ class Regions {
     }
   }
 
-  Color colors_;
-  std::vector<std::unique_ptr<Mine>> all_;
-  std::vector<Mine*> live_;  ///< By key.
-  std::uint32_t epoch_ = 0;
-  bool has_warned_ = false;  ///< The log has a warning of a refusal.
+  // The engine's lock guards these fields. add(), remove() and forget() write
+  // the two lists.
+  Color colors_;                            ///< Written by the constructor.
+  std::vector<std::unique_ptr<Mine>> all_;  ///< Live ones, and those in use.
+  std::vector<Mine*> live_;                 ///< By key.
+  std::uint32_t epoch_ = 0;                 ///< Counted by forget().
+  /// The log has a warning of a refusal. Written by window().
+  bool has_warned_ = false;
 };
 
 }  // namespace acp::transport
