@@ -23,6 +23,8 @@ namespace {
 using protocol::BootstrapMessage;
 using protocol::BootstrapType;
 
+/// The connection to acprun. One thread at a time calls join(), arrive() and
+/// finalized(). Meanwhile another may fetch an address card.
 class Acprun final : public Bootstrap {
  public:
   explicit Acprun(UniqueFd socket) : socket_(std::move(socket)) {}
@@ -212,13 +214,18 @@ class Acprun final : public Bootstrap {
     return std::move(received.message);
   }
 
+  // join() fills the first four before another thread knows the object, so no
+  // lock guards them. finalized() closes the socket.
   UniqueFd socket_;
   UniqueFd memory_;  ///< The host segment, from the welcome to its mapping.
   protocol::HostSegment segment_;
   std::uint32_t proc_ = 0;
-  std::size_t fetched_bytes_ = 0;  ///< Size of the last one that was fetched.
+  /// Size of the last one that was fetched. Written by the thread that
+  /// fetches an address card, one at a time.
+  std::size_t fetched_bytes_ = 0;
 
-  std::mutex mutex_;                       ///< Guards all fields below.
+  std::mutex mutex_;                       ///< Guards all fields below, which
+                                           ///< receive() writes.
   std::condition_variable changed_;        ///< Some field below has changed.
   bool is_reading_ = false;                ///< A thread is in read_socket().
   std::optional<BootstrapMessage> card_;   ///< Not yet taken.

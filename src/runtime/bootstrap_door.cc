@@ -103,7 +103,7 @@ Result<Door> Door::open() {
 
 namespace {
 
-/// The connections of one gather().
+/// The connections of one gather(), on its thread.
 class Gathering {
  public:
   Gathering(int door, std::span<const std::uint32_t> ranks)

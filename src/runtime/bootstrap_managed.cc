@@ -75,6 +75,9 @@ void set_cores(const protocol::HostSegment& segment,
   }
 }
 
+/// The bootstrap under a launcher other than acprun. HostWatch has a thread of
+/// its own. Another thread, one at a time, calls join() and arrive(). Meanwhile
+/// a third may fetch an address card.
 class Managed final : public Bootstrap {
  public:
   explicit Managed(std::unique_ptr<ProcessManager> manager)
@@ -623,17 +626,23 @@ class Managed final : public Bootstrap {
     return Status::kProtocol;
   }
 
+  // join() writes these fields before it starts the thread of watch_. They do
+  // not change later, unless a comment says so. No lock guards them.
   std::unique_ptr<ProcessManager> manager_;
+  /// arrive() ends it.
   TimePoint init_deadline_ = TimePoint::max();  ///< Until acp_init is over.
   HostGroup group_;
-  JobRecord job_;                  ///< Leaders only.
-  HostRecord host_;                ///< Leaders only.
-  std::vector<HostPeer> peers_;    ///< Until the watch has them.
-  HostLinks links_;                ///< Leaders only.
-  std::uint32_t round_ = 0;        ///< Exchanges so far; leaders only.
-  std::size_t fetched_bytes_ = 0;  ///< Bytes that the last fetch has written.
+  JobRecord job_;                ///< Leaders only.
+  HostRecord host_;              ///< Leaders only.
+  std::vector<HostPeer> peers_;  ///< Until the watch has them.
+  HostLinks links_;              ///< Leaders only. Locks by itself.
+  /// Exchanges so far; leaders only. arrive() counts them.
+  std::uint32_t round_ = 0;
+  /// Bytes that the last fetch has written. Written by the thread that
+  /// fetches an address card, one at a time.
+  std::size_t fetched_bytes_ = 0;
   protocol::HostSegment segment_;
-  std::optional<HostWatch> watch_;  ///< Uses all of the above.
+  std::optional<HostWatch> watch_;  ///< Uses the above. Locks by itself.
 };
 
 }  // namespace

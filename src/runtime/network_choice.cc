@@ -21,7 +21,8 @@ namespace {
 
 using OpenedNetwork = std::unique_ptr<transport::Transport>;
 
-/// One process while it joins: proposes, and opens what follows.
+/// One process while it joins: proposes, and opens what follows. Used by the
+/// thread that is in acp_init.
 class Chooser {
  public:
   Chooser(Settings& settings,
@@ -52,7 +53,8 @@ class Chooser {
   const protocol::HostSegment& segment_;
   const NetTransportFactory& open_;
   const std::string named_;
-  OpenedNetwork rdma_{};  ///< While it is not sure to be used.
+  /// While it is not sure to be used. Written by the functions that open.
+  OpenedNetwork rdma_{};
 };
 
 transport::NetworkContext Chooser::context(transport::CardPart part) const {

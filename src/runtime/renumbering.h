@@ -34,6 +34,7 @@ class Renumbering {
   std::uint32_t proposal_of(std::uint32_t proc) const noexcept;
 
   const protocol::HostSegment& segment_;
+  // The constructor alone writes these.
   std::uint32_t my_proc_;
   std::uint32_t my_slot_;
 };

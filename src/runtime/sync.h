@@ -74,6 +74,7 @@ class Sync {
     return barriers_ + (is_open_ ? 0 : 1);
   }
 
+  // The constructor alone writes these five.
   protocol::HostHeader& header_;
   gma::Engine& engine_;
   Progress& progress_;
@@ -82,13 +83,21 @@ class Sync {
   HostBarrier host_barrier_;
   LeaderBarrier leader_barrier_;
   AbsenceWatch watch_;
-  std::uint64_t barriers_ = 0;   ///< Barriers that this rank has begun.
-  std::uint64_t of_resets_ = 0;  ///< How many of barriers_ were acp_reset's.
-  bool is_open_ = false;         ///< The last one has not seen its end.
-  bool has_timed_out_ = false;   ///< It was left open by its time limit.
-  bool is_out_of_step_ = false;  ///< One call was kClosed.
+  // The thread that is in acp_sync, acp_reset or acp_finalize writes these
+  // fields. The program has one such thread at a time, so no lock guards them.
+  /// Barriers that this rank has begun. Written by meet().
+  std::uint64_t barriers_ = 0;
+  /// How many of barriers_ were acp_reset's. Written by begin_reset().
+  std::uint64_t of_resets_ = 0;
+  /// The last one has not seen its end. Written by meet().
+  bool is_open_ = false;
+  /// It was left open by its time limit. Written by meet().
+  bool has_timed_out_ = false;
+  /// One call was kClosed. Set by note_absence().
+  bool is_out_of_step_ = false;
   /// An acp_sync and an acp_reset have met. Barriers of the ranks may differ by
-  /// one from then on, so all calls before acp_finalize fail.
+  /// one from then on, so all calls before acp_finalize fail. Set by
+  /// note_absence().
   bool has_sync_met_reset_ = false;
 };
 
