@@ -15,7 +15,7 @@ namespace acp::launcher {
 
 /// Collects signals by a descriptor: those that acprun passes on to ranks, the
 /// requests to end, and SIGCHLD. There is one object, for the life of the
-/// process.
+/// process, which its only thread uses.
 class SignalQueue {
  public:
   /// Blocks the signals.
@@ -30,8 +30,10 @@ class SignalQueue {
   int next() const;
 
  private:
+  // The constructor writes both, and they do not change. The process has one
+  // thread, so nothing guards them.
   sigset_t before_{};
-  UniqueFd fd_;
+  UniqueFd fd_;  ///< A signalfd.
 };
 
 /// How a child is started. Plain value; the descriptors stay the caller's.

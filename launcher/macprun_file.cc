@@ -74,7 +74,7 @@ std::optional<std::uint32_t> parse_count(std::string_view text) {
   return number;
 }
 
-/// Takes the lines one after the other. Used for one file.
+/// Takes the lines one after the other. Used for one file, by one thread.
 class Reader {
  public:
   explicit Reader(std::string_view text) : lines_(lines_that_count(text)) {}

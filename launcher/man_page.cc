@@ -70,7 +70,8 @@ std::string title_line(std::string_view line, std::string_view version) {
                      line.substr(open + 1, close - open - 1), version);
 }
 
-/// Translates line by line; a line of a paragraph stays a line.
+/// Translates line by line; a line of a paragraph stays a line. Used for one
+/// page, by one thread. Each line that it takes changes its fields.
 class Translator {
  public:
   explicit Translator(std::string_view version) : version_(version) {}

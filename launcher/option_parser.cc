@@ -57,7 +57,8 @@ EarlyExit unknown_option(const OptionTable& table, std::string_view name) {
   return launcher_error(fmt::format("{} is no option; {}", name, advice));
 }
 
-/// Walks over the words; each step takes one option.
+/// Walks over the words; each step takes one option. Used for one command line,
+/// by one thread.
 class Parser {
  public:
   Parser(const OptionTable& table, std::span<const std::string> words)

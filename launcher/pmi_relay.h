@@ -16,7 +16,7 @@ namespace acp::launcher {
 
 /// Finds the message by which a program tells its launcher to end the MPI job.
 /// Reads PMI-1 ("cmd=abort exitcode=9\n") and PMI-2 (six digits of length, then
-/// "cmd=abort;..."). Pure.
+/// "cmd=abort;..."). Used by one thread.
 class PmiAbortFinder {
  public:
   /// Takes the next bytes of the program. Returns the exit status that an abort
@@ -26,7 +26,9 @@ class PmiAbortFinder {
  private:
   std::optional<std::string> take_message();
 
-  std::string bytes_;  ///< The beginning of a message whose end is missing.
+  /// The beginning of a message whose end is missing. Written by feed() and
+  /// take_message().
+  std::string bytes_;
 };
 
 /// Used by the join command's only thread.

@@ -34,8 +34,10 @@ class Signals {
   int next() const;
 
  private:
+  // take_over() writes both, and they do not change. One thread of the
+  // launcher reads them, so nothing guards them.
   InheritedState inherited_;
-  UniqueFd fd_;
+  UniqueFd fd_;  ///< A signalfd.
 };
 
 /// Returns whether this signal asks acprun to end the job. The others are
