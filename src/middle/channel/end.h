@@ -103,6 +103,7 @@ struct End {
 /// The ends by index. Any thread looks them up without a lock.
 class EndTable {
  public:
+  /// Bits of a request's handle that name the end (handles.h).
   static constexpr std::uint32_t kIndexBits = 20;
   static constexpr std::uint32_t kMaxEnds = 1U << kIndexBits;
 
@@ -120,6 +121,7 @@ class EndTable {
   End& at_or_new(std::uint32_t index);
 
  private:
+  /// Ends that are made at a time: fewer make blocks_ longer.
   static constexpr std::uint32_t kBlock = 64;
   using Block = std::array<End, kBlock>;
 

@@ -77,6 +77,7 @@ class RequestQueue {
 /// Owns requests, whose addresses never change. Guarded by the lock of the end.
 class RequestPool {
  public:
+  /// Bits of a handle that name the request (handles.h).
   static constexpr std::uint32_t kIndexBits = 20;
   static constexpr std::uint32_t kMaxRequests = 1U << kIndexBits;
   static constexpr std::uint32_t kGenerationMask = 0xffffff;
@@ -125,6 +126,7 @@ class RequestPool {
   std::uint32_t in_use() const { return in_use_; }
 
  private:
+  /// Requests that are made at a time. Most channels never need a second block.
   static constexpr std::uint32_t kBlock = 32;
 
   bool grow();

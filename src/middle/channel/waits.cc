@@ -15,15 +15,25 @@ namespace acp::middle::channel {
 
 namespace {
 
-/// Looks at memory, 2 to 4 us together, before a waiting thread sleeps.
+/// Looks at memory, 2 to 4 us together, before a waiting thread calls
+/// acpx_wait_until. A rank on another core answers within that time, and the
+/// call costs more than a look. No pass of progress is made meanwhile, so
+/// thousands of looks would delay the answers to other ranks. Reasoned, not
+/// measured; 64 to 1024 keep that order of size.
 constexpr int kLooks = 256;
 /// Looks between two that take the lock: another thread may have completed the
-/// request.
+/// request. Fewer looks make the two threads contend for the lock. More let
+/// this thread see the end later. A divisor of kLooks, from 8 on.
 constexpr int kLooksPerLock = 32;
-/// Turns of a wait between two checks whether the job is ending.
+/// Turns of a wait between two checks whether the job is ending. Each turn has
+/// moved something, or posting was refused. A check is a pass of progress, so
+/// few turns would slow the wait down. A turn takes microseconds, so ten times
+/// as many would still see the end of the job soon.
 constexpr std::uint32_t kTurnsPerLook = 1024;
 /// A wait at an end without a sender asks after each nap whether the sending
-/// rank can still connect. Each nap is twice as long as the one before.
+/// rank can still connect. Each nap is twice as long as the one before. A
+/// question is a get from that rank. The wait fails at most kLongestNapMs after
+/// it could have known, so the limits trade its delay against such gets.
 constexpr int kFirstNapMs = 100;
 constexpr int kLongestNapMs = 1000;
 

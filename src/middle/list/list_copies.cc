@@ -79,6 +79,7 @@ class NewElements {
   void give() { nodes_.clear(); }
 
  private:
+  /// Headers of 64 bytes that fill the 8 KiB of a scratch.
   static constexpr std::size_t kPerScratch = 128;
   Nodes nodes_;
 };

@@ -229,6 +229,8 @@ void DebugBlocks::report_no_block(PeerHeap& heap,
                                   acp_ga_t ga,
                                   std::uint64_t offset,
                                   const std::string& site) const {
+  // Looks for the first page of a large block up to 4 MiB before the address.
+  // Each look at another rank's heap is a round trip, and the lock is held.
   constexpr PageNumber kPagesBack = 4096;
   const HeapLayout& layout = heap.layout();
   std::string what = "no block begins there";

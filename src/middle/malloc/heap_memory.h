@@ -40,6 +40,8 @@ struct HeapMemory {
 /// Used by one thread.
 class Flight {
  public:
+  /// Four chains. More steps per flight would need fewer round trips on large
+  /// heaps, and longer arrays in each flight.
   static constexpr std::size_t kMaxSteps = 64;
 
   // The arrays are not cleared: clearing costs more than most flights.

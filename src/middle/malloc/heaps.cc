@@ -72,6 +72,9 @@ int Heaps::fini(void*) {
 
 namespace {
 
+// Limits of a rank's cache for one heap; docs/malloc.md, "The cache". A larger
+// cache saves round trips, and keeps blocks from other ranks. The smallest
+// holds four spans of 16 KiB: with less it would only pass blocks on.
 constexpr std::uint64_t kLargestCache = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSmallestCache = std::uint64_t{64} << 10;
 

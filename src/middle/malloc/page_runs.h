@@ -38,6 +38,8 @@ class PageRuns {
   std::uint64_t regions_read() const noexcept { return regions_read_; }
 
  private:
+  /// Regions that a search reads at a time, after the first: fewer need more
+  /// round trips, and more read words that are not needed.
   static constexpr std::uint64_t kRegionsPerFlight = 8;
 
   Outcome take_small(unsigned pages, PageNumber& first) noexcept;

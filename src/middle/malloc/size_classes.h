@@ -12,6 +12,9 @@ namespace acp::middle {
 
 using SizeClass = std::uint8_t;
 
+// The layout that docs/malloc.md shows; all ranks need one. A page has an info
+// word, and a chunk a bit for each page. Larger pages waste more at the end of
+// a block, and smaller ones need more words.
 inline constexpr std::uint64_t kPageBytes = 1024;
 inline constexpr std::uint64_t kPagesPerChunk = 64;
 inline constexpr std::size_t kLargestClassBytes = 32768;

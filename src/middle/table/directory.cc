@@ -19,6 +19,8 @@ using structure::View;
 
 namespace {
 
+/// Tables that a thread remembers. A program with more that it uses in turn
+/// reads a directory again, one flight, where two handles share an entry.
 constexpr std::size_t kKnown = 64;
 
 using Known = std::array<std::unique_ptr<Directory>, kKnown>;

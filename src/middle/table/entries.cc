@@ -17,6 +17,8 @@ namespace {
 /// before and after each piece: the element may be removed and its memory used
 /// again.
 Match compare_block(Scratch& scratch, const Key& key, const BlockArea& area) {
+  // The scratch has room for 8 KiB less two words. Smaller pieces need more
+  // round trips, larger ones read more of a key that differs early.
   constexpr std::size_t kPiece = 4096;
   for (std::size_t done = 0; done < key.size(); done += kPiece) {
     const std::size_t some = std::min(kPiece, key.size() - done);

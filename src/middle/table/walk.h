@@ -71,6 +71,7 @@ class Walk {
   bool next_bucket();
   bool copy_block(Copy& copy, Part part);
 
+  /// Buckets of a flight: two reads of them fill the 8 KiB of a scratch.
   static constexpr std::size_t kAtOnce = 16;
 
   const structure::Call& call_;

@@ -94,7 +94,7 @@ bool for_buckets(const Call& call,
                  const Directory& directory,
                  std::size_t share,
                  const Work& work) {
-  constexpr std::uint64_t kAtOnce = 16;
+  constexpr std::uint64_t kAtOnce = 16;  // 4 KiB; the scratch has room for 32
   Scratch scratch(*call.site);
   for (std::uint64_t first = 0; first < directory.buckets; first += kAtOnce) {
     const std::uint64_t some = std::min(kAtOnce, directory.buckets - first);
@@ -267,7 +267,7 @@ bool destroy(const Call& call) {
 /// Reads all counts in one flight for each 512 shares, and repeats it all when
 /// a uid is not that of the directory.
 bool size(const Call& call, Extent extent, std::uint64_t& elements) {
-  constexpr std::size_t kPerScratch = 512;
+  constexpr std::size_t kPerScratch = 512;  // the scratch has room for 1,024
   unsigned attempts = 0;
   const Directory* directory = find_directory(call);
   while (directory != nullptr) {
