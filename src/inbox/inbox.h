@@ -25,7 +25,11 @@
 
 namespace inbox {
 
+/// Cells of an inbox, 16 KiB in all. A sender that finds its cell in use tries
+/// again in a later step, so fewer cells are correct, and slower when many
+/// ranks write at once. All ranks need one number.
 inline constexpr std::uint64_t kCells = 256;
+/// Bytes of a message: with the word, they fit a cache line.
 inline constexpr std::size_t kMessageBytes = 32;
 
 struct alignas(64) Cell {

@@ -23,6 +23,7 @@ namespace qmp {
 
 namespace {
 
+/// Default of QMP_MEMORY (docs/qmp.md). Pages that are not used take no memory.
 constexpr std::size_t kModuleBytes = std::size_t{16} << 20;
 constexpr double kMaxSeconds = 2'000'000;  // in milliseconds it fits an int
 

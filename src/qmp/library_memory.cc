@@ -12,6 +12,8 @@ namespace qmp {
 
 namespace {
 
+/// Least size of a slab. Each takes a key of kKeyQuota, so small slabs would
+/// use the keys up; a large one wastes memory that no peer maps.
 constexpr std::size_t kSlabBytes = std::size_t{4} << 20;
 
 /// Slabs and messages together may use so many keys. In the largest jobs a rank

@@ -21,6 +21,9 @@
 
 namespace qmp {
 
+/// Entries of a half, and messages that a sender may be ahead. Each takes 4 KiB
+/// of the receiver. docs/qmp.md has the layout and the invariants; the mask of
+/// consumed messages has 32 bits.
 inline constexpr std::size_t kEntries = 16;
 
 /// The index of the entry of message `number`, and of its grant.

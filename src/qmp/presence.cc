@@ -14,6 +14,8 @@ namespace qmp {
 
 namespace {
 
+/// How long read() waits. A rank that computes answers by its progress thread
+/// within milliseconds; a rank without an answer in a second is named as such.
 constexpr int kAnswerMs = 1000;
 
 std::uint64_t load(const std::uint64_t& word) {
