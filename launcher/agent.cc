@@ -351,6 +351,9 @@ class Agent {
     return has_given_up_ ? kStatusLauncher : 0;
   }
 
+  /// The keeper's time beyond the grace of the ranks, which it ends itself.
+  /// After that the agent gives it up, and wind_up() ends the ranks. Longer
+  /// only delays the end of a job; shorter meets keepers on loaded hosts.
   static constexpr milliseconds kKeeperLimit{1000};
 
   const Signals& signals_;

@@ -8,6 +8,11 @@
 
 namespace acp::launcher {
 
+/// The limit for questions to the resolver of names. A resolver that works
+/// answers within milliseconds. Where its servers are silent it takes 5 s and
+/// more, and the start of a job should not. Reasoned: 1 to 5 s will do.
+inline constexpr std::chrono::milliseconds kResolveLimit{2000};
+
 /// Plain value.
 struct ChildAnswer {
   std::string bytes;     ///< The child has written them within the limit.

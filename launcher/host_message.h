@@ -143,6 +143,7 @@ struct Greeting {
 /// kNone: kGreetingLimit bytes have no greeting.
 Greeting find_greeting(std::string_view bytes);
 
+/// Enough for the longest notice of a login, and little to keep.
 inline constexpr std::size_t kGreetingLimit = 64 << 10;
 
 }  // namespace acp::launcher

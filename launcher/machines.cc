@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -23,7 +22,6 @@ namespace acp::launcher {
 
 namespace {
 
-constexpr std::chrono::milliseconds kResolveLimit{2000};
 constexpr const char* kLoopback = "loopback";
 
 /// "" where the resolver knows no address. Of several it takes the smallest

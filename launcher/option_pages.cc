@@ -13,6 +13,7 @@ namespace acp::launcher {
 
 namespace {
 
+/// Columns of --help: a terminal has 80, and some wrap at the last.
 constexpr std::size_t kWidth = 79;
 /// Column of --help in which descriptions begin.
 constexpr std::size_t kHelpColumn = 31;

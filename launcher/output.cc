@@ -16,6 +16,7 @@ namespace acp::launcher {
 
 namespace {
 
+/// The capacity of a pipe on Linux: one read takes all that a rank has written.
 constexpr std::size_t kReadBytes = 1 << 16;
 /// With more pending bytes in a sink, its ranks are not read until less than
 /// half is left.

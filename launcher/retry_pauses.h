@@ -11,6 +11,9 @@ namespace acp::launcher {
 /// once. Used by one thread. Pure.
 class RetryPauses {
  public:
+  // An sshd that refuses has room again when logins under way have ended, and
+  // kShortest gives them time. A wider spread keeps more hosts apart, and
+  // starts the job later.
   static constexpr std::chrono::milliseconds kShortest{500};
   static constexpr std::chrono::milliseconds kLongest{2000};
 

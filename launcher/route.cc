@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <memory>
 
 #include "base/log.h"
@@ -62,7 +61,6 @@ Route find_route(const std::vector<std::string>& names,
   return first;
 }
 
-constexpr std::chrono::milliseconds kResolveLimit{2000};
 /// First byte of the child's answer.
 constexpr char kIsAddress = '=';
 constexpr char kIsReason = '!';

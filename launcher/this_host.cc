@@ -9,7 +9,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -29,8 +28,6 @@ bool equals(std::string_view a, std::string_view b) {
 std::string_view first_label(std::string_view name) {
   return name.substr(0, name.find('.'));
 }
-
-constexpr std::chrono::milliseconds kResolveLimit{2000};
 
 /// The name with domain that the resolver gives for `own`, or "".
 std::string resolved_name(const std::string& own) {

@@ -8,6 +8,8 @@ namespace acp::launcher {
 
 namespace {
 
+/// Watchdog::is_stuck() wants a few sights a second, and each sight reads
+/// /proc.
 constexpr std::chrono::milliseconds kWatchdogTick{200};
 
 Verdict expired(Cause cause, std::chrono::milliseconds limit) {
