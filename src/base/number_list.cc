@@ -8,7 +8,7 @@ namespace acp {
 
 /// Each turn joins neighbouring numbers to one range.
 std::string describe_numbers(std::span<const std::uint32_t> numbers) {
-  constexpr int kShownRanges = 12;
+  constexpr int kShownRanges = 12;  // as many fit on about one line
   std::string text;
   int ranges = 0;
   for (std::size_t i = 0; i < numbers.size();) {

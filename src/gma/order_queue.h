@@ -24,6 +24,9 @@ namespace acp::gma {
 /// Guarded by the engine's mutex, except for the readers marked "any thread".
 class OrderQueue {
  public:
+  /// Operations of a rank that may be incomplete; a caller beyond makes
+  /// progress until one is complete. A power of two is cheapest. docs/engine.md
+  /// names the number.
   static constexpr std::size_t kCapacity = 4096;
 
   OrderQueue();

@@ -20,6 +20,8 @@ namespace acp::gma {
 /// engine's mutex.
 class Relay {
  public:
+  /// Parts under way. With one, the copies in and out would alternate. With
+  /// more, each part is smaller, since they share kRelayBytes.
   static constexpr std::size_t kBuffers = 8;
   static constexpr std::uint64_t kBufferBytes =
       protocol::kRelayBytes / kBuffers;

@@ -15,6 +15,11 @@ namespace acp::gma {
 /// Thread-safe: threads that report at once may lose one step of growth.
 class SpinTime {
  public:
+  /// Longer than most wake-ups, which take 100 to 600 us on a busy virtual
+  /// machine (docs/decisions/0008-waiting-and-sleeping.md). With less than
+  /// that, partners sleep at each message again: `ping_pong.4K` took 974 us
+  /// instead of 7.5. With more, a rank answers later when its program begins to
+  /// compute, and other programs get less of the core.
   static constexpr Duration kLongest = std::chrono::milliseconds(1);
   /// Twice a spin at its longest: one rank's waking and the other's.
   static constexpr Duration kShortSleep = 2 * kLongest;

@@ -125,7 +125,7 @@ inline std::uint64_t apply_unlocked_atomic(protocol::Opcode opcode,
                                            std::byte* address,
                                            std::uint64_t operand,
                                            std::uint64_t compare) noexcept {
-  constexpr int kReads = 200;
+  constexpr int kReads = 200;  // enough that tests meet other atomics between
   const auto apply = [&](auto word) -> std::uint64_t {
     using Word = decltype(word);
     std::atomic_ref shared(*reinterpret_cast<Word*>(address));

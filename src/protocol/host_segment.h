@@ -347,9 +347,13 @@ struct SliceHeader {
   alignas(kCacheLine) DoorbellName doorbell_socket;
 };
 
+/// A page, so that the command ring begins at one.
 inline constexpr std::size_t kSliceHeaderBytes = 4096;
 static_assert(sizeof(SliceHeader) <= kSliceHeaderBytes);
 
+// The command ring, 272 KiB of each slice; docs/host_segment.md. An entry has a
+// cache line for its own words, and room for 4 KiB with the headers of a
+// message. More entries let more senders go on while the owner computes.
 inline constexpr std::size_t kRingEntries = 64;
 inline constexpr std::size_t kRingEntryBytes = 4096 + 256;
 inline constexpr std::size_t kRingMessageBytes = kRingEntryBytes - 64;

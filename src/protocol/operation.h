@@ -38,6 +38,7 @@ enum class MessageType : std::uint8_t {
   kSharedReply = 3,
 };
 
+/// Steps of a request, as ACPX_MAX_STEPS for a program.
 inline constexpr std::size_t kMaxSteps = 16;
 
 /// Request flag: the request is a part, a single put. More parts with its id
