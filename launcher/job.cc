@@ -1,7 +1,7 @@
-// The event loop of one job. It starts the ranks of this host and the agents of
-// the others, reacts to messages, signals and deadlines, and decides with the
-// first failure how the job ends. It never waits for a rank outside of the
-// loop.
+// The event loop of one job, which launcher_main.cc runs. It starts the ranks
+// of this host and the agents of the others, reacts to messages, signals and
+// deadlines, and decides with the first failure how the job ends. It never
+// waits for a rank outside of the loop.
 #include "launcher/job.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // The network "ib" of settings/networks.def: makes a transport from the
 // settings. Called through the module's entry point while acp_init joins the
 // job. It publishes the address card last, because peers connect once they can
-// read it.
+// read it. It contacts no peer itself.
 #include <algorithm>
 #include <chrono>
 #include <string_view>

@@ -1,5 +1,7 @@
 // Chains as the program writes them: their checks, and the chains that run in
-// the call. Called by src/api. Queueing and sending belong to the engine.
+// the call. Called by src/api, in any thread. All steps are checked before the
+// first has an effect. This file takes no lock, waits for nothing and sends
+// nothing: it gives the engine each chain that cannot run here.
 #include "gma/chain.h"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 // Connects the ranks of one host. Called by the bootstrap under other launchers
-// than acprun, in acp_init. Each wait is a poll with the caller's limit.
+// than acprun, in acp_init. Each wait is a poll with the caller's limit. It may
+// not read from a process before the kernel has named its user, and turns away
+// processes that are no rank of the job.
 #include "runtime/bootstrap_door.h"
 
 #include <fmt/core.h>

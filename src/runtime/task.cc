@@ -1,6 +1,7 @@
 // The life of a rank in a job: joining, acp_sync, acp_reset, acp_finalize,
 // acp_abort. Called by src/api. It orders the calls of the parts and does none
-// of their work.
+// of their work. Collective calls may not run in a progress step, because they
+// wait for other ranks.
 #include "runtime/task.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,6 @@
 // Debug mode: headers, red zones, quarantine and leaks. Called by Heaps. The
-// steps on a heap are made with the heap's turn held, reports without it.
+// steps on a heap are made with the heap's turn held, reports without it. It
+// may not believe a header before is_header(): the program can overwrite any.
 #include "middle/malloc/debug_blocks.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Issues chains by acpx_post. Called by every operation of the data structures.
 // A chain may have ACPX_MAX_STEPS steps at most: a longer one aborts the
-// program.
+// program. Nothing here locks, or reports a failure to the user: callers do.
 #include "middle/structure/chain.h"
 
 #include <algorithm>

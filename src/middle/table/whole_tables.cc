@@ -1,6 +1,8 @@
 // The operations of acp/set.h and acp/map.h on whole tables, but for their
 // creation (new_table.cc). Called by table_api.h. They lock one bucket after
-// the other, so other ranks use the remaining buckets meanwhile.
+// the other, so other ranks use the remaining buckets meanwhile. A function may
+// not hold two locks of buckets, and takes those of tables in the order of
+// their addresses. Only destroy() and swap() take them.
 #include "middle/table/whole_tables.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The network "ucx" of settings/networks.def: makes a transport from the
 // settings. Called through the module's entry point while acp_init joins the
 // job. It publishes the address card last, because peers send once they can
-// read it.
+// read it. It contacts no peer itself.
 #include "base/little_endian.h"
 #include "base/log.h"
 #include "transport/network.h"
