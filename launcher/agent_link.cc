@@ -57,6 +57,8 @@ bool AgentLink::has_host(std::uint32_t host) const {
   return std::ranges::find(hosts_, host, &HostRanks::number) != hosts_.end();
 }
 
+/// Forgets the try before, starts the shell, and watches what it says. Its end
+/// is watched last, because the link works without that.
 void AgentLink::start() {
   ++tries_;
   is_waiting_for_room_ = false;
@@ -194,6 +196,10 @@ void AgentLink::send(SharedBytes bytes) {
   if (state_ == State::kOpen && queue_.size() == 1) on_writable();
 }
 
+/// Writes the queue from front to back, as far as the pipe has room. A full
+/// pipe is watched until it has room again. A pipe that is closed is no report:
+/// the agent's output closes as well, and check() then learns why from the
+/// shell.
 void AgentLink::on_writable() {
   while (!queue_.empty()) {
     const std::string& bytes = *queue_.front();

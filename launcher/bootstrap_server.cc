@@ -65,6 +65,8 @@ void BootstrapServer::catch_up() {
   }
 }
 
+/// Reads on while the job ends, though no message counts any more: the end of a
+/// socket still tells that its rank is gone.
 void BootstrapServer::receive_all(std::uint32_t slot) {
   // The buffer is one byte longer than the longest message, so a message that
   // is too long fails to decode instead of being truncated.

@@ -136,6 +136,9 @@ void HostPart::take_exit(const KeeperMessage& message) {
   report(HostMessageType::kExited, ranks_[slot], message.value);
 }
 
+/// First notes what this host keeps of a message, and then reports it to
+/// acprun, whose roll-call judges it. A wanted address card that is here needs
+/// no report.
 void HostPart::take_rank_message(
     std::uint32_t slot, std::optional<protocol::BootstrapMessage> message) {
   if (!message) {
@@ -205,6 +208,8 @@ std::vector<RankLook> HostPart::look() const {
 
 // --- orders ----------------------------------------------------------------
 
+/// Orders to ranks go through their bootstrap, and orders to processes through
+/// the keeper. At the end the ranks hear why, before the keeper ends them.
 void HostPart::take(const HostMessage& order) {
   switch (order.type) {
     case HostMessageType::kWelcome:

@@ -55,6 +55,9 @@ class Keeper {
         requests_(requests),
         copied_program_(copied_program) {}
 
+  /// Comes before the first rank is started. A subreaper inherits every
+  /// descendant, so it must be one before there is any. Other descriptors close
+  /// before /dev/null takes the numbers 0 and 1.
   void prepare() {
     ::prctl(PR_SET_NAME, kKeeperName);  // From now on it is left alone.
     // Signals of the terminal reach acprun alone: it is in the foreground
@@ -125,6 +128,8 @@ class Keeper {
     if (events[0].revents != 0) take_order();
   }
 
+  /// A closed connection counts as the order to end at once, because acprun or
+  /// the agent has died.
   void take_order() {
     KeeperMessage message;
     const ssize_t n =

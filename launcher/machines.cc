@@ -59,6 +59,8 @@ void resolve_all(const std::vector<std::string>& names, int fd) {
 
 }  // namespace
 
+/// A name that the resolver does not answer in time stays as it is. It then
+/// counts as a machine of its own.
 std::vector<std::string> machines_of(std::span<const std::string> names) {
   std::vector<std::string> machines;
   for (const std::string& name : names)

@@ -79,6 +79,8 @@ class Reader {
  public:
   explicit Reader(std::string_view text) : lines_(lines_that_count(text)) {}
 
+  /// Order of the file: the number of environments, all launchers, all numbers
+  /// of processes, all commands. The first mistake ends the reading.
   std::variant<std::vector<MacprunLine>, MacprunFileError> read() {
     std::uint32_t environments = 0;
     if (!take_number("the number of runtime environments", environments)) {

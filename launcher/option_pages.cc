@@ -241,6 +241,9 @@ std::string options_in_markdown(const OptionTable& table, ManualScope scope) {
   return text;
 }
 
+/// Puts the lists into the script, then the header line, and the launcher's
+/// name last: only the three texts that name functions may have their "@"
+/// replaced.
 std::string bash_completion(const OptionTable& table) {
   std::vector<std::string_view> names;
   std::vector<std::string_view> with_value;

@@ -53,6 +53,8 @@ ssize_t DescriptorSink::write_some(std::string_view bytes) {
   return ::write(fd(), bytes.data(), bytes.size());
 }
 
+/// Writes until nothing is left or the reader has no room. When the descriptor
+/// is broken, the rest is dropped: it has no reader any more.
 SinkState DescriptorSink::flush() {
   while (state_ != SinkState::kBroken && pending() > 0) {
     std::string_view left(pending_);

@@ -34,6 +34,8 @@ bool is_request_to_end(int signal) noexcept {
   return signal == SIGINT || signal == SIGTERM || signal == SIGQUIT;
 }
 
+/// Reads the state that ranks get back before it changes that state. Signals
+/// are blocked before the signalfd exists, so none is lost in between.
 Result<Signals> Signals::take_over() {
   Signals signals;
   InheritedState& inherited = signals.inherited_;
