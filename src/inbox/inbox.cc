@@ -42,6 +42,8 @@ Delivery::Result Delivery::after(acp_handle_t issued) {
   return Result::kMoved;
 }
 
+/// Stages: take a ticket, look at its cell until the receiver has emptied it,
+/// and write the message. A call does one stage at most, and waits for none.
 Delivery::Result Delivery::advance() {
   // The operation under way may be writing the scratch: read it only once that
   // operation is complete.

@@ -160,6 +160,9 @@ QMP_status_t keep(Job& mine, QMP_comm_t comm, QMP_status_t status) {
   return status;
 }
 
+/// Order: refuse while a transfer is active, meet all nodes, end reports and
+/// late grants, meet again, and free. A node that fails to meet keeps the
+/// memory, because others may still write to it.
 QMP_status_t free_comm(Job& mine, QMP_comm_t comm) {
   if (mine.exchange.has_active(comm->number)) {
     return fail(QMP_INVALID_OP,

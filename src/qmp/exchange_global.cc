@@ -113,6 +113,8 @@ bool Exchange::has_ended(Transfer& transfer) {
   return !transfer.is_active();
 }
 
+/// Forgets the sends under the lock, and waits for their puts without it: the
+/// wait makes progress, and the progress step takes the lock.
 void Exchange::stop_sends(Transfer* first) {
   std::vector<Transfer*> stopped;
   {

@@ -174,6 +174,9 @@ Job* job_for(const char* function) {
   return mine;
 }
 
+/// Joins first, and shows the job to other threads when all of it is made. When
+/// joining fails after acp_init, it leaves the job again. The handlers for exit
+/// and fork are registered once, since they cannot be removed.
 QMP_status_t begin(int* argc, char*** argv) {
   if (job() != nullptr) {
     return fail(QMP_INVALID_OP, "QMP_init_msg_passing: called already");

@@ -55,6 +55,8 @@ acp_ga_t Pair::at_partner(const std::byte* in_mine) const {
                                     reinterpret_cast<const std::byte*>(mine_));
 }
 
+/// The bytes are written before the word, and by one operation when they go
+/// over a network. So a partner that sees the word sees the bytes.
 bool Pair::send(const Tag& tag, const void* data, std::size_t bytes) {
   const std::size_t entry = sent_ % kPairEntries;
   const std::uint64_t word =

@@ -65,6 +65,8 @@ acp_ga_t Presences::address_of(int rank) const {
   return acpx_module_ga(module_, rank) + offsetof(Inbox, presence);
 }
 
+/// Looks directly where the memory is mapped, and else copies. Each call has a
+/// block of its own, so it needs no lock while it waits.
 std::optional<Presence> Presences::read(int rank) {
   if (const Presence* shared = mapped(rank)) {
     return copy_of(*shared);

@@ -15,6 +15,9 @@ constexpr std::size_t kHeapBytes = 8192;
 
 }  // namespace
 
+/// Small ones come from the heap, because they need no key there, and keys are
+/// scarce. When the heap is full, they get memory of their own as large ones
+/// do.
 std::unique_ptr<GlobalBytes> GlobalBytes::make(std::size_t bytes) {
   std::unique_ptr<GlobalBytes> made(new (std::nothrow) GlobalBytes);
   if (made == nullptr) {

@@ -105,6 +105,8 @@ QMP_status_t keep(QMP_status_t status) {
   return status;
 }
 
+/// The module is added before QMP joins, because acp_init gives modules their
+/// memory. The barrier comes last: behind it every mailbox takes messages.
 QMP_status_t begin() {
   if (g_machine != nullptr || QMP_is_initialized() == QMP_TRUE) {
     return fail(QMP_INVALID_OP,

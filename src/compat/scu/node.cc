@@ -28,6 +28,9 @@ std::string describe(const Transfer& transfer) {
          std::to_string(shape.stride);
 }
 
+/// SCU's stride leads from the last element of a block to the first of the next
+/// one. QMP's leads from the begin of a block to the begin of the next, and in
+/// bytes.
 QMP_msghandle_t declare(QMP_comm_t comm, const Transfer& transfer) {
   const Shape& shape = transfer.shape;
   const std::ptrdiff_t element = shape.element_bytes;
