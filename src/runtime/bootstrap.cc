@@ -20,6 +20,8 @@ namespace acp::runtime {
 
 namespace {
 
+/// Unsets the variable only when its descriptor is good: a repeated call then
+/// names the mistake again.
 Result<std::unique_ptr<Bootstrap>> join_acprun(const Settings& settings) {
   const char* text = std::getenv(protocol::kBootstrapFdVariable);
   if (text == nullptr) {

@@ -43,6 +43,9 @@ int number_of(const char* text) {
 
 }  // namespace
 
+/// Order: the user's choice, acprun, PMIx, PMI. acprun comes before the others,
+/// because it may itself run inside an allocation whose variables are
+/// inherited.
 ProviderChoice choose_provider(
     Provider wanted, const std::function<const char*(const char*)>& lookup) {
   if (wanted != Provider::kAuto) {

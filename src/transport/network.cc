@@ -33,6 +33,8 @@ Status NetworkContext::publish_card(std::span<const std::byte> card) const {
   return Status::kOk;
 }
 
+/// The answer is a guess: the wait may change while its words are read. Waits
+/// that the launcher ends answer kNobody.
 WaitedFor waited_for(const NetworkContext& context) {
   using protocol::WaitKind;
   const protocol::HostSegment& segment = context.segment;

@@ -75,6 +75,9 @@ bool CrossMemory::probe(const protocol::ProcRecord& peer) noexcept {
   return copy(peer, transport::Direction::kPut, bytes, address) == Status::kOk;
 }
 
+/// Goes on after a short copy, because the kernel may move fewer bytes than
+/// asked for. A refusal for good holds for all peers, so no copy is tried after
+/// it.
 Status CrossMemory::copy(const protocol::ProcRecord& peer,
                          transport::Direction direction,
                          std::span<std::byte> local,

@@ -125,6 +125,8 @@ Result<std::unique_ptr<DoorbellSocket>> DoorbellSocket::open(
       new DoorbellSocket(std::move(socket), std::move(spare), mine));
 }
 
+/// Tries the common socket first, which needs no lock. The spare one is for the
+/// case that a token cannot be sent: a lost token would leave the rank asleep.
 void DoorbellSocket::wake_thread(const protocol::SliceHeader& slice) noexcept {
   const std::size_t size =
       slice.doorbell_socket.size.load(std::memory_order_acquire);

@@ -38,6 +38,8 @@ UcxTransport::~UcxTransport() {
   workers_.clear();
 }
 
+/// Packets that were kept come first, since they are older. Failures are
+/// reported last, when all that arrived before them has been handed over.
 std::size_t UcxTransport::poll(transport::MessageSink& sink) {
   const std::uint64_t before = shared_.counters.delivered;
   shared_.sink = &sink;

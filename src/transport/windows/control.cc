@@ -23,6 +23,8 @@ std::vector<std::byte> encode_control(const Control& control) {
   return bytes;
 }
 
+/// Reads all fields before it judges them, because kind and size decide whether
+/// an rkey has to follow.
 std::optional<Control> decode_control(std::span<const std::byte> bytes) {
   if (bytes.size() < kControlBytes || bytes[1] != std::byte{0} ||
       bytes[2] != std::byte{0} || bytes[3] != std::byte{0}) {
