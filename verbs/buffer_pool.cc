@@ -19,6 +19,8 @@ BufferPool::~BufferPool() {
   }
 }
 
+/// Maps and registers before the pool changes, so a failure leaves it as it
+/// was.
 Status BufferPool::grow(std::size_t count, LogLevel level) {
   const std::size_t bytes = count * kPacketBytes;
   // Shared, because a private mapping would be copied on fork, and the device

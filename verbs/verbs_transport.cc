@@ -36,6 +36,8 @@ bool has_messages(const ibv_wc& completion) noexcept {
 
 }  // namespace
 
+/// Logs the counts before the endpoints end: a queue pair that ends gives its
+/// receive buffers back, and the lines would show none.
 VerbsTransport::~VerbsTransport() {
   const Counters& c = shared_.counters;
   log(LogLevel::kDebug,

@@ -278,6 +278,8 @@ Probe try_lists(const Ucx& ucx, const std::string& lists) {
 
 }  // namespace
 
+/// First collects what UCX finds on this host, and then tries what the settings
+/// leave of it. A failure shows both, because the user compares them.
 Probe probe_ucx(const std::string& lists) {
   ::setenv("UCX_LOG_LEVEL", "fatal", 0);  // Its warnings are no facts.
   const Ucx ucx;

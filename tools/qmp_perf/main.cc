@@ -172,6 +172,8 @@ int run(const Options& options) {
 
 }  // namespace
 
+/// Joins first: QMP takes its own options out of argv, and only a node of the
+/// job knows whether it has to print.
 int main(int argc, char** argv) {
   qmp_perf::join(&argc, &argv);
   // On a busy machine both nodes would share a core now and then.
