@@ -11,7 +11,7 @@
 namespace acp {
 
 /// Holds up to N elements inside the object. Each element is constructed when
-/// it is added; an array would construct all N at first.
+/// it is added; an array would construct all N at first. Used by one thread.
 template <typename T, std::size_t N>
 class InlineVector {
   static_assert(std::is_trivially_copyable_v<T>);

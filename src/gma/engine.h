@@ -403,8 +403,10 @@ class Engine final : private OperationOwner {
   std::mutex mutex_;
   OrderQueue queue_;  ///< Its atomics are read without the mutex.
   OperationRunner runner_;
-  DelegatedDone delegated_done_;
-  std::vector<std::unique_ptr<Operation>> operations_;  ///< All, in use or not.
+  DelegatedDone delegated_done_;  ///< Set once, before the first request.
+  /// All, in use or not. new_operation() adds.
+  std::vector<std::unique_ptr<Operation>> operations_;
+  /// on_finished() adds, and new_operation() removes.
   std::vector<Operation*> free_operations_;
   std::vector<Operation*> ready_;  ///< Scratch of settle().
 
@@ -415,7 +417,7 @@ class Engine final : private OperationOwner {
     Sequence newest = 0;
   };
 
-  PostedRun run_;
+  PostedRun run_;  ///< Changed by issue(), and forgotten by reset().
   bool is_flush_deferred_ = false;  ///< The last pass did not flush.
   /// Callers may wait for what has just happened: settle() wakes them.
   bool owes_wake_ = false;

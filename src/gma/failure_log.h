@@ -51,6 +51,7 @@ class FailureLog {
     Status status;
   };
 
+  /// note() adds or extends. collect_up_to() and clear() remove.
   std::deque<Entry> entries_;
 };
 

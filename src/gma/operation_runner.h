@@ -125,6 +125,7 @@ class OperationRunner {
   Endpoints& endpoints_;
   gmm::ThreadWaker& waker_;
   OperationOwner& owner_;
+  // The engine's mutex guards these parts and lists.
   PeerQueues queues_;
   RequestTable requests_;
   FlightSender sender_;

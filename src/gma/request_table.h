@@ -81,6 +81,7 @@ class RequestTable {
   std::vector<std::uint64_t> ids_to(transport::ProcId proc) const;
 
  private:
+  /// Written by open() and close().
   struct Entry {
     Request request;
     std::uint32_t generation = 0;
@@ -96,8 +97,9 @@ class RequestTable {
     return entry.is_open && entry.generation == id >> 32;
   }
 
-  std::vector<Entry> entries_;
-  std::vector<std::uint32_t> free_;  ///< Indices of free entries.
+  std::vector<Entry> entries_;  ///< Grown by open(); never shrinks.
+  /// Indices of free entries. close() adds, and open() removes.
+  std::vector<std::uint32_t> free_;
 };
 
 }  // namespace acp::gma

@@ -37,6 +37,8 @@ struct Target {
   std::uint64_t state = 0;  ///< The state that the key entry had.
 };
 
+/// Read by any thread without a lock: the constructor writes all fields, and
+/// set_rank() changes two of them in acp_reset, while nothing is under way.
 class AddressSpace {
  public:
   /// `segment` must outlive this object; `rank` is the rank of this process.
