@@ -9,7 +9,8 @@
 
 namespace lqcd {
 
-/// Frees its memory at its end, when no operation uses it.
+/// Frees its memory at its end, when no operation uses it. make() writes all
+/// fields, and they do not change.
 class GlobalBytes {
  public:
   /// nullptr: no memory or no key is left.

@@ -6,6 +6,7 @@
 
 namespace lqcd {
 
+/// Plain value.
 class Hosts {
  public:
   Hosts() = default;

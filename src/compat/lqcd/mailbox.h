@@ -91,11 +91,12 @@ class Mailbox {
   void match(int name);
   acp_ga_t registered(std::byte* buffer, std::size_t bytes);
 
-  std::mutex mutex_;  ///< Guards the members below and all handles.
-  int module_ = -1;
-  bool is_closing_ = false;
+  std::mutex mutex_;         ///< Guards the members below and all handles.
+  int module_ = -1;          ///< Written by begin().
+  bool is_closing_ = false;  ///< Set by close().
   bool is_running_ = false;  ///< The progress step is added.
   inbox::Reader reader_;
+  /// Added by declare(); they stay until the end.
   std::list<std::unique_ptr<Handle>> handles_;
   std::map<int, std::deque<Posting>>
       outgoing_;  ///< By rank; the first is on its way.
@@ -104,6 +105,7 @@ class Mailbox {
   std::map<int, std::deque<Request>> requests_;  ///< By name, unmatched.
   std::map<int, std::deque<Handle*>> waiting_;   ///< By name, unmatched.
   Fetches fetches_;
+  /// Keys and addresses of buffers. Added by registered().
   std::map<std::pair<std::byte*, std::size_t>, std::pair<acp_atkey_t, acp_ga_t>>
       registered_;
 };

@@ -80,16 +80,19 @@ class Node {
   void open_log();
   static std::size_t index_of(const Transfer& transfer);
 
+  // One thread at a time calls SCU, so no lock guards these fields. join()
+  // and leave() write them all but the last two.
   Definition definition_;
   QMP_comm_t comm_ = nullptr;
   int number_ = 0;
   std::array<int, kAxes> coordinates_{};
   bool has_joined_qmp_ = false;
-  bool has_left_ = false;
+  bool has_left_ = false;  ///< Set by leave().
   std::FILE* log_ = nullptr;
+  /// Handles under way. start() adds, and complete() removes.
   std::vector<QMP_msghandle_t> active_;
-  std::array<Shape, 4 * kAxes>
-      kept_{};  ///< By direction, for sends and receives.
+  /// By direction, for sends and receives. Written by keep_shape().
+  std::array<Shape, 4 * kAxes> kept_{};
 };
 
 /// The node; joins the job if it has not.

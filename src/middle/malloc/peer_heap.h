@@ -72,9 +72,10 @@ class PeerHeap {
 
   /// The free blocks of one class, the newest last.
   struct Cache {
-    std::uint32_t count = 0;
-    std::uint32_t room = 0;
-    std::unique_ptr<Entry[]> entries;
+    // Guarded by lock_.
+    std::uint32_t count = 0;           ///< Entries in use.
+    std::uint32_t room = 0;            ///< Entries that there are.
+    std::unique_ptr<Entry[]> entries;  ///< Made by make_room().
   };
 
   enum class Put : std::uint8_t { kDone, kNoRoom, kTooMuch, kIsThere };

@@ -15,7 +15,8 @@
 
 namespace acp::middle::table {
 
-/// A key whose bytes this rank can read, and its hash.
+/// A key whose bytes this rank can read, and its hash. open() writes all
+/// fields. Lives in one call, on its thread.
 class Key {
  public:
   /// Takes a key; fetches it when it is another rank's. False: it is empty or
