@@ -45,7 +45,8 @@ class OutputSink {
   virtual int error() const noexcept { return 0; }
 };
 
-/// A sink that writes to a descriptor.
+/// A sink that writes to a descriptor. flush() writes all fields but the first
+/// four, which the constructor writes; the owner appends to buffer().
 class DescriptorSink final : public OutputSink {
  public:
   /// `fd` is not closed here. A terminal or pipe is opened a second time:

@@ -58,10 +58,10 @@ class AbsenceWatch {
   std::optional<protocol::Absence> find_other_call() const noexcept;
 
   const protocol::Absences& absences_;
-  BarrierCall call_ = BarrierCall::kSync;
-  bool is_finalizing_ = false;
-  std::optional<std::uint32_t> reset_;  ///< begin_reset(), the latest.
-  std::uint64_t barrier_ = 0;           ///< enter(), the latest.
+  BarrierCall call_ = BarrierCall::kSync;  ///< begin_reset(), end_reset().
+  bool is_finalizing_ = false;             ///< Set by begin_finalize().
+  std::optional<std::uint32_t> reset_;     ///< begin_reset(), the latest.
+  std::uint64_t barrier_ = 0;              ///< enter(), the latest.
 };
 
 }  // namespace acp::runtime

@@ -45,6 +45,8 @@ class NetBarrier {
 
   const protocol::HostSegment& segment_;
   gma::Engine& engine_;
+  // The thread in the barrier writes these: find_partners() the first two,
+  // advance() the others, and reset() all.
   bool knows_partners_ = false;
   std::vector<Round> rounds_;
   std::uint64_t epoch_ = 0;  ///< Barriers begun; the words count up to it.

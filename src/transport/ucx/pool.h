@@ -24,8 +24,8 @@ class Pool {
   void give(T& record) noexcept { free_.push_back(&record); }
 
  private:
-  std::deque<T> all_;
-  std::vector<T*> free_;
+  std::deque<T> all_;     ///< Grown by take(); never shrinks.
+  std::vector<T*> free_;  ///< give() adds, and take() removes.
 };
 
 }  // namespace acp::ucx

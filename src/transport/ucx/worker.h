@@ -57,6 +57,7 @@ class Worker {
   MappedMemory map(std::byte* address, std::size_t size, std::string& why);
   std::vector<std::byte> pack_rkey(const MappedMemory& memory);
 
+  // open() and create() write these fields, and they do not change later.
   transport::Color color_ = 0;
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
