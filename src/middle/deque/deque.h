@@ -43,8 +43,9 @@ class LockedDeque {
 
  private:
   const structure::Call call_;
+  // begin() writes these.
   structure::Scratch* scratch_ = nullptr;
-  std::uint64_t version_ = 0;
+  std::uint64_t version_ = 0;  ///< The fields' version.
   structure::Lock lock_;
 };
 

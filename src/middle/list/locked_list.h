@@ -107,7 +107,9 @@ class LockedList {
 
   const structure::Call call_;
   structure::Scratch scratch_;
-  std::uint64_t version_ = 0;
+  // begin() writes these.
+  std::uint64_t version_ = 0;  ///< The fields' version.
+  /// The element whose header was read with the lock; null: none.
   acp_ga_t read_ahead_ = ACP_GA_NULL;
   Header header_ahead_{};
   structure::Lock lock_;

@@ -61,9 +61,10 @@ class PageRuns {
 
   const HeapMemory& memory_;
   const HeapLayout& layout_;
-  std::uint64_t hint_ = 0;  ///< Region of the last success, for small runs.
-  ChunkIndex index_;
-  std::uint64_t regions_read_ = 0;
+  /// Region of the last success, for small runs. Written by take_small().
+  std::uint64_t hint_ = 0;
+  ChunkIndex index_;                ///< The free chunks that this rank knows.
+  std::uint64_t regions_read_ = 0;  ///< Counted where regions are read.
 };
 
 }  // namespace acp::middle

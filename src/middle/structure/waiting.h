@@ -23,9 +23,11 @@ class Backoff {
  private:
   const char* what_;
   acp_ga_t where_;
-  unsigned pauses_ = 0;
-  std::chrono::milliseconds nap_{0};
-  unsigned reports_ = 1;  ///< Number of the next report.
+  // pause() writes these.
+  unsigned pauses_ = 0;               ///< Calls so far.
+  std::chrono::milliseconds nap_{0};  ///< The next sleep; 0: it yields.
+  unsigned reports_ = 1;              ///< Number of the next report.
+  /// The end of the first pass of progress; not set before.
   std::chrono::steady_clock::time_point start_{};
 };
 

@@ -77,10 +77,11 @@ class Walk {
   const structure::Call& call_;
   const Extent extent_;
   structure::Scratch scratch_;
+  // begin(), begin_at() and next() write all fields from here on.
   Directory directory_;
   Found found_;
-  std::size_t share_ = 0;
-  std::size_t end_share_ = 0;
+  std::size_t share_ = 0;      ///< The current share.
+  std::size_t end_share_ = 0;  ///< The first that the walk leaves out.
   /// Number in the share of the current bucket or, for an overflow bucket, of
   /// the bucket it belongs to.
   std::uint64_t bucket_ = 0;

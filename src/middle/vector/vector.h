@@ -90,8 +90,9 @@ class FrozenVector {
   bool wait_for_pushes(std::uint64_t reserved);
 
   const structure::Call call_;
+  // freeze() writes these. commit() and destroy() clear is_frozen_.
   structure::Scratch* scratch_ = nullptr;
-  std::uint64_t version_ = 0;
+  std::uint64_t version_ = 0;  ///< The fields' version.
   bool is_frozen_ = false;
 };
 
