@@ -48,9 +48,9 @@ class Heartbeat {
   }
 
  private:
-  Clock::time_point heard_;
-  Clock::time_point next_word_;
-  bool is_paused_ = false;
+  Clock::time_point heard_;  ///< By hear(), and after a stop of this process.
+  Clock::time_point next_word_;  ///< When a sign of life is due next.
+  bool is_paused_ = false;       ///< From pause() to hear().
 };
 
 }  // namespace acp::launcher

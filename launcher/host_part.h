@@ -91,9 +91,9 @@ class HostPart {
   KeeperConnection keeper_;
   std::vector<std::uint32_t> ranks_;  ///< Numbers at launch, by slot.
   std::vector<std::uint32_t> pids_;   ///< By slot; 0: not running.
-  UniqueFd input_;
+  UniqueFd input_;  ///< To the rank that reads standard input, until taken.
   std::size_t arrivals_ = 0;  ///< Ranks at the phase that is under way.
-  bool is_gone_ = false;
+  bool is_gone_ = false;      ///< The keeper is gone, or was given up.
 };
 
 /// The slot of a rank among the host's ranks, which are ascending; nullopt when

@@ -11,12 +11,13 @@
 #include "qmp/message_memory.h"
 #include "qmp/transfer.h"
 
-/// One thread at a time uses a handle.
+/// One thread at a time uses a handle. declaration.cc writes the list when it
+/// makes the handle, and handle.cc keeps failures.
 struct QMP_msghandle_struct {
   qmp::Transfer* first = nullptr;  ///< Null: a multiple of no handles.
   qmp::Transfer* last = nullptr;
   bool is_multiple = false;
-  qmp::Failure failure;
+  qmp::Failure failure;  ///< QMP_get_error_string returns it.
 
   bool is_active() const {
     for (const qmp::Transfer* each = first; each != nullptr;

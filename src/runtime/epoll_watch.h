@@ -36,7 +36,7 @@ class EpollWatch {
   bool add(int fd) noexcept;
 
   UniqueFd epoll_;
-  std::vector<int> transports_;
+  std::vector<int> transports_;  ///< Descriptors. Written by open().
   bool is_attached_ = false;     ///< The transports are watched.
   bool has_complained_ = false;  ///< attach() has logged its failure.
   bool has_pwait2_ = true;       ///< The system has not refused epoll_pwait2.
