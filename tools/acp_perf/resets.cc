@@ -15,9 +15,9 @@ template <typename Call>
 Result time_meetings(const Row& row, int count, const Call& call) {
   Result result;
   result.row = &row;
-  for (int i = 0; i < count && result.verdict.failure.empty(); ++i) {
+  for (int i = 0; i < count && result.outcome.failure.empty(); ++i) {
     const std::int64_t before = now_ns();
-    result.verdict = expect(call() == 0, "a call has failed");
+    result.outcome = expect(call() == 0, "a call has failed");
     result.samples.add(static_cast<double>(now_ns() - before), 1);
   }
   return result;
