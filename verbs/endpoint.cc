@@ -25,7 +25,8 @@ Endpoint::Endpoint(SharedState& shared,
       device_(device),
       peer_(peer),
       atomics_(atomics),
-      listen_address_(listen_address) {
+      listen_address_(listen_address),
+      controls_(*this, shared.regions, shared.counters.control) {
   // There is one connection to itself, which only atomics of devices use.
   if (shared.first_pair == PairSize::kSmall && peer != shared.me) {
     set_growth(Growth::kSmall);
@@ -223,7 +224,7 @@ bool Endpoint::flush_parts(bool is_idle) {
   if (state_ != EndpointState::kReady) {
     return true;
   }
-  bool is_clean = send_controls();
+  bool is_clean = controls_.send();
   const bool may_wait = is_idle && steps_posted_ != 0 && !owes_last_packet();
   if (may_wait) {
     is_clean = is_clean && queue_->batched() == 0;

@@ -22,7 +22,7 @@
 #include "base/clock.h"
 #include "transport/peer_name.h"
 #include "transport/transport.h"
-#include "transport/windows/control.h"
+#include "transport/windows/control_rows.h"
 #include "verbs/address_card.h"
 #include "verbs/credit.h"
 #include "verbs/device.h"
@@ -81,9 +81,7 @@ struct Counters {
   std::uint64_t done = 0;       ///< Chains that are complete.
   std::uint64_t atomics = 0;    ///< Work requests that were atomics,
   std::uint64_t repeated = 0;   ///< Atomics repeated by a loop.
-  std::uint64_t wanted = 0;     ///< Windows asked for.
-  std::uint64_t told = 0;       ///< Windows that peers were told of.
-  std::uint64_t revoked = 0;    ///< Regions that peers had to drop.
+  transport::ControlCounts control{};
 };
 
 /// State shared by the endpoints of a transport. The transport owns it and
@@ -145,7 +143,8 @@ enum class Growth : std::uint8_t {
 };
 
 /// One thread at a time; the engine's lock sees to that and guards all fields.
-class Endpoint final : public transport::Endpoint, public transport::Holder {
+class Endpoint final : public transport::Endpoint,
+                       public transport::ControlSender {
  public:
   Endpoint(SharedState& shared,
            Device& device,
@@ -200,7 +199,6 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   /// A work request has failed.
   void on_error(std::string_view what, const ibv_wc& completion);
 
-  void revoke(const transport::Region& region) override;
   /// Drops all that the two ends know of each other's memory, for acp_reset.
   void forget_regions() noexcept;
 
@@ -325,9 +323,6 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   bool has_room_for(const Plan& plan, std::size_t packets) noexcept;
   bool stays_too_small_for(const Plan& plan,
                            std::size_t packets) const noexcept;
-  Feasible find_window(const transport::RemoteStep& step,
-                       std::uint64_t offset,
-                       PeerWindow*& theirs);
   bool has_atomic_room(std::size_t atomics, std::size_t words) const noexcept;
   WordAtomic& begin_atomic(const transport::RemoteStep& step,
                            std::uint64_t address,
@@ -351,11 +346,10 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   void end_use(WorkRequest& work);
   void free_word(WorkRequest& work) noexcept;
   void drop_steps() noexcept;
-  void send_control(transport::Control control);
-  bool send_controls();
+  Status append_control(std::span<const std::byte> row) override;
+  bool may_answer() const noexcept override;
+  bool has_any_color() const noexcept;
   bool on_control(std::span<const std::byte> bytes);
-  void on_want(const transport::Control& want);
-  void drop_revoked(std::uint32_t key, std::uint64_t state);
   void close_packet(InFront in_front = InFront::kNothing);
   void post(Buffer* buffer,
             std::size_t bytes,
@@ -363,7 +357,7 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
             std::uint32_t credit);
   bool take_credit(std::uint32_t credit, Load load);
   bool return_credit();
-  void queue_for_flush();
+  void queue_for_flush() override;
 
   void connect();
   void start_attempt();
@@ -458,11 +452,8 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   std::uint32_t steps_posted_ = 0;
   std::unique_ptr<SendQueue> queue_;  ///< Made by become_ready().
 
-  /// Changed by endpoint_control.cc, find_window() and drop_steps().
-  PeerMemory peer_memory_;
-  /// Not sent yet, in order. send_control() adds. send_controls(),
-  /// forget_regions() and drop_steps() remove.
-  std::vector<transport::Control> controls_;
+  /// Changed by endpoint_control.cc, plan_step(), end_use() and drop_steps().
+  ControlRows controls_;
 
   /// Credit of both directions. Changed where packets are sent and read.
   Credit credit_;

@@ -351,7 +351,7 @@ void Endpoint::on_peer_gone(std::string_view why) {
       rdma_disconnect(id->get());  // flushes the send queue
     }
   }
-  shared_.regions.drop_holder(*this);  // its queue pair is closed
+  controls_.drop_peer();  // its queue pair is closed
   if (open_ != nullptr || has_steps()) {
     queue_for_flush();
   }

@@ -55,18 +55,6 @@ bool Endpoint::can_devices_do(
   return true;
 }
 
-/// Finds the peer's window that holds a byte of the step's memory; asks for it
-/// when it is not known.
-Feasible Endpoint::find_window(const RemoteStep& step,
-                               std::uint64_t offset,
-                               PeerWindow*& theirs) {
-  return peer_memory_.find_for(step, offset, theirs,
-                               [this](transport::Control want) {
-                                 ++shared_.counters.wanted;
-                                 send_control(std::move(want));
-                               });
-}
-
 /// Plans the work requests of a chain; the answer of the first step that cannot
 /// be posted now.
 Feasible Endpoint::plan_steps(std::span<const RemoteStep> steps, Plan& plan) {
@@ -121,7 +109,8 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   }
   for (std::uint64_t done = 0; done < size;) {
     PeerWindow* theirs = nullptr;
-    const Feasible feasible = find_window(step, step.offset + done, theirs);
+    const Feasible feasible =
+        controls_.find_window(step, step.offset + done, theirs);
     if (feasible != Feasible::kNow) {
       return feasible;
     }

@@ -374,10 +374,7 @@ void Endpoint::end_use(WorkRequest& work) {
     return;
   }
   --steps_posted_;
-  PeerWindow& theirs = *work.theirs;
-  if (--theirs.uses == 0 && theirs.is_revoked) {
-    drop_revoked(theirs.key, theirs.state);
-  }
+  controls_.end_use(*work.theirs);
 }
 
 /// Drops all steps after a failure. The queue pair goes to the error state
@@ -390,8 +387,7 @@ void Endpoint::drop_steps() noexcept {
       static_cast<void>(ibv_modify_qp((*id)->qp, &attributes, IBV_QP_STATE));
     }
   }
-  shared_.regions.drop_holder(*this);
-  peer_memory_.clear();
+  controls_.drop_peer();
   controls_.clear();
   steps_posted_ = 0;
   if (queue_ == nullptr) {

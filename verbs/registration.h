@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "base/little_endian.h"
-#include "transport/windows/peer_memory.h"
-#include "transport/windows/regions.h"
+#include "transport/windows/control_rows.h"
 #include "verbs/resource.h"
 
 namespace acp::verbs {
@@ -37,7 +36,7 @@ inline std::optional<std::uint32_t> unpack_rkey(
 
 using Regions = transport::Regions<Registration>;
 using MyRegion = transport::MyRegion<Registration>;
-using PeerMemory = transport::PeerMemory<std::uint32_t>;
+using ControlRows = transport::ControlRows<Registration, std::uint32_t>;
 using PeerWindow = transport::PeerWindow<std::uint32_t>;
 using transport::Feasible;
 

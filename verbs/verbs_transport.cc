@@ -53,8 +53,8 @@ VerbsTransport::~VerbsTransport() {
       "verbs: posted {} chains, {} with a message behind, as {} work requests "
       "and {} proofs with {} doorbells, asked for {} windows, told of {}, "
       "revoked {} regions",
-      c.posted, c.joined, c.requests, c.proofs, c.doorbells, c.wanted, c.told,
-      c.revoked);
+      c.posted, c.joined, c.requests, c.proofs, c.doorbells, c.control.wanted,
+      c.control.told, c.control.revoked);
   for (const auto& device : devices_) {
     const Receives& receives = device->receives();
     log(LogLevel::kDebug,

@@ -335,7 +335,7 @@ TEST_CASE("verbs atomics: beside the agents where a device agrees with CPUs",
   const RemoteStep add = atomic_step(Opcode::kAdd, near, far, 0, 100, 2);
   if (!do_agree) {
     CHECK(near.endpoint().post({&add, 1}, 1) == Status::kUnsupported);
-    CHECK(near.transport->counters().wanted == 0);
+    CHECK(near.transport->counters().control.wanted == 0);
     return;
   }
   // Until the window is known the step goes as a message: the agent may do it.
@@ -368,7 +368,7 @@ TEST_CASE("verbs atomics: a peer that leaves them to its agent is obeyed",
   }));
   const RemoteStep add = atomic_step(Opcode::kAdd, near, far, 0, 100, 2);
   CHECK(near.endpoint().post({&add, 1}, 1) == Status::kUnsupported);
-  CHECK(near.transport->counters().wanted == 0);
+  CHECK(near.transport->counters().control.wanted == 0);
 }
 
 TEST_CASE("verbs atomics: ranks that disagree on the executor are told",

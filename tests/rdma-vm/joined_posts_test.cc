@@ -186,7 +186,7 @@ TEST_CASE("verbs joined: what is refused leaves nothing behind",
   CHECK_FALSE(has_posted(before, near.transport->counters()));
   // A window that is not known is asked for.
   CHECK(says(pair.step(Opcode::kPut, 0, 0, 16, 1)) == Status::kUnsupported);
-  CHECK(near.transport->counters().wanted - before.wanted == 1);
+  CHECK(near.transport->counters().control.wanted - before.control.wanted == 1);
   REQUIRE(near.send_one() == Status::kOk);
   const int messages = far.messages;
   REQUIRE(pair.until([&] { return far.messages > messages; }));

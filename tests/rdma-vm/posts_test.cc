@@ -36,7 +36,7 @@ TEST_CASE("verbs post: writes and reads of all sizes", "[verbs][post]") {
           0);
   }
   CHECK(near.done.back() == token);
-  CHECK(far.transport->counters().told == 1);
+  CHECK(far.transport->counters().control.told == 1);
   CHECK(near.messages + far.messages == 1);
 }
 
@@ -154,7 +154,7 @@ TEST_CASE("verbs post: sparse memory is registered where it is used",
   };
   REQUIRE(pair.post(at(100, 1000), 1) == Status::kOk);
   REQUIRE(pair.is_done(1));
-  CHECK(far.transport->counters().told == 1);
+  CHECK(far.transport->counters().control.told == 1);
   // A put across the end of a registration needs two registrations and two work
   // requests.
   const std::uint64_t before = near.transport->counters().requests;
@@ -162,10 +162,10 @@ TEST_CASE("verbs post: sparse memory is registered where it is used",
           Status::kOk);
   REQUIRE(pair.is_done(2));
   CHECK(near.transport->counters().requests - before == 2);
-  CHECK(far.transport->counters().told == 2);
+  CHECK(far.transport->counters().control.told == 2);
   REQUIRE(pair.post(at(End::kBytes - 100, 100), 3) == Status::kOk);
   REQUIRE(pair.is_done(3));
-  CHECK(far.transport->counters().told == 3);
+  CHECK(far.transport->counters().control.told == 3);
   for (const std::size_t begin :
        {std::size_t{100}, transport::kSparseRegistrationBytes - 500,
         End::kBytes - 100}) {
@@ -202,7 +202,7 @@ TEST_CASE("verbs post: unregistering waits for flights of both sides",
     CHECK(pair.until([&] {
       return near.endpoint().post({&large, 1}, 3) == Status::kUnsupported;
     }));
-    CHECK(far.transport->counters().revoked == 1);
+    CHECK(far.transport->counters().control.revoked == 1);
   }
   CHECK(near.failures + far.failures == 0);
 }
@@ -218,12 +218,12 @@ TEST_CASE("verbs post: a large copy waits for its window", "[verbs][keys]") {
 
   SECTION("a smaller one goes by message, and asks") {
     CHECK(near.endpoint().post({&small, 1}, 1) == Status::kUnsupported);
-    CHECK(near.transport->counters().wanted == 1);
+    CHECK(near.transport->counters().control.wanted == 1);
   }
   SECTION("until the owner tells") {
     CHECK(near.endpoint().post({&large, 1}, 1) == Status::kAgain);
     CHECK(near.endpoint().post({&large, 1}, 1) == Status::kAgain);
-    CHECK(near.transport->counters().wanted == 1);
+    CHECK(near.transport->counters().control.wanted == 1);
     Status status = Status::kAgain;
     REQUIRE(pair.until([&] {
       status = near.endpoint().post({&large, 1}, 1);
@@ -270,8 +270,8 @@ TEST_CASE("verbs post: announced memory is not asked for", "[verbs][keys]") {
   REQUIRE(near.endpoint().post({&small, 1}, 1) == Status::kOk);
   REQUIRE(pair.is_done(1));
   CHECK(std::memcmp(near.memory.data(), far.memory.data(), small.size) == 0);
-  CHECK(near.transport->counters().wanted == 0);
-  CHECK(far.transport->counters().told == 1);
+  CHECK(near.transport->counters().control.wanted == 0);
+  CHECK(far.transport->counters().control.told == 1);
 }
 
 TEST_CASE("verbs post: a thousand regions come and go", "[verbs][keys]") {
@@ -295,7 +295,7 @@ TEST_CASE("verbs post: a thousand regions come and go", "[verbs][keys]") {
     REQUIRE(far.memory[15] == static_cast<std::byte>(i));
     std::memset(far.memory.data(), 0, 16);
   }
-  CHECK(far.transport->counters().told == 1000);
+  CHECK(far.transport->counters().control.told == 1000);
   CHECK(near.failures + far.failures == 0);
 }
 

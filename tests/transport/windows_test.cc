@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "transport/fake_device.h"
 #include "transport/windows/control.h"
 #include "transport/windows/peer_memory.h"
 #include "transport/windows/regions.h"
@@ -56,49 +57,11 @@ struct Asker {
   }
 };
 
-/// A registration of FakeDevice.
-struct FakeRegistration {
-  std::byte* address = nullptr;
-  std::uint64_t size = 0;
-
-  explicit operator bool() const { return address != nullptr; }
-
-  Bytes packed_rkey() const { return Bytes(1, std::byte{7}); }
-};
-
-struct FakeDevice {
-  Color my_color = 0;
-  bool refuses = false;
-  std::vector<LogLevel> refusals{};
-  int made = 0;
-
-  Color color() const { return my_color; }
-
-  FakeRegistration register_memory(std::byte* address,
-                                   std::uint64_t size,
-                                   LogLevel refusal) {
-    ++made;
-    if (refuses) {
-      refusals.push_back(refusal);
-      return {};
-    }
-    return {address, size};
-  }
-};
-
 struct FakeHolder final : Holder {
   std::vector<std::uint32_t> revoked;
 
   void revoke(const Region& region) override { revoked.push_back(region.key); }
 };
-
-using FakeRegions = Regions<FakeRegistration>;
-
-/// Memory whose address is `skew` above a multiple of kOffsetAlignment. It is
-/// never accessed.
-std::byte* memory_at(std::uint64_t skew) {
-  return reinterpret_cast<std::byte*>(0x40000000 + skew);
-}
 
 Control want(std::uint32_t key, std::uint64_t offset) {
   return {.kind = ControlKind::kWant, .key = key, .offset = offset};

@@ -305,7 +305,7 @@ TEST_CASE("ucx lost: a peer without a way to it keeps no region alive",
         pair.pass(0);
       },
       [&] { return pair.sinks[0].failures == 1; }));
-  CHECK(pair.transports[0]->counters().told == 1);
+  CHECK(pair.transports[0]->counters().control.told == 1);
   CHECK(pair.transports[0]->on_unregistered(3, 1));
 }
 

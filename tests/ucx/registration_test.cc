@@ -1,7 +1,9 @@
 // Tests of memory that comes and goes. UCX maps a region when a peer asks for
 // it, and unmaps it when its registration ends. The linker wraps the calls of
 // UCX that are counted here.
+#include <array>
 #include <atomic>
+#include <span>
 
 #include <catch2/catch.hpp>
 
@@ -75,8 +77,30 @@ TEST_CASE("ucx: each registration that a peer reads is mapped and unmapped",
     CHECK(pair.local == state);
     CHECK(g_maps == static_cast<int>(state));
   }
-  CHECK(owner.counters().told == kRounds + 1);
-  CHECK(owner.counters().revoked == kRounds);
+  CHECK(owner.counters().control.told == kRounds + 1);
+  CHECK(owner.counters().control.revoked == kRounds);
+}
+
+/// Process 0 only receives, so its endpoint is idle when it is told of memory
+/// and when it has to drop it.
+TEST_CASE("ucx: a process that has sent nothing confirms a dropped region",
+          "[ucx][registration]") {
+  Pair pair;
+  UcxTransport& owner = *pair.transports[1];
+  auto found = owner.endpoint(0, 0);
+  REQUIRE(found.ok());
+  const std::array<std::byte, 8> bytes{};
+  const std::span<const std::byte> part = bytes;
+  REQUIRE((*found)->send({&part, 1}, transport::Ordering::kFree) ==
+          Status::kOk);
+  REQUIRE(poll_until([&] { pair.pass(); },
+                     [&] { return pair.sinks[0].messages == 1; }));
+  (*found)->announce({.key = 5,
+                      .offset = pair.step(protocol::Opcode::kGet).offset,
+                      .size = sizeof pair.remote});
+  CHECK(owner.counters().control.told == 1);
+  REQUIRE(poll_until([&] { pair.pass(); },
+                     [&] { return owner.on_unregistered(5, 1); }));
 }
 
 }  // namespace acp::ucx

@@ -26,14 +26,15 @@ Endpoint::Endpoint(SharedState& shared,
       worker_(worker),
       peer_(peer),
       card_(card),
-      locality_(locality) {}
+      locality_(locality),
+      controls_(*this, shared.regions, shared.counters.control) {}
 
 Endpoint::~Endpoint() = default;
 
 /// An rkey ends before its endpoint, which ends with the worker. A request that
 /// closes an endpoint must not outlive the worker either.
 void Endpoint::release() noexcept {
-  peer_memory_.clear();
+  controls_.clear();
   if (closing_ != nullptr) {
     ucp_request_free(closing_);
     closing_ = nullptr;

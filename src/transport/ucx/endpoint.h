@@ -49,9 +49,7 @@ struct Counters {
   std::uint64_t operations = 0;  ///< UCX operations of these calls.
   std::uint64_t flushes = 0;     ///< Flushes behind them.
   std::uint64_t done = 0;        ///< Part of `posted`: complete.
-  std::uint64_t wanted = 0;      ///< Windows asked for.
-  std::uint64_t told = 0;        ///< Windows that peers were told of.
-  std::uint64_t revoked = 0;     ///< Regions that peers had to drop.
+  transport::ControlCounts control{};
 };
 
 /// A packet that is filled, or that UCX sends. Written by its endpoint.
@@ -131,7 +129,8 @@ enum class EndpointState : std::uint8_t {
 enum class PeerLocality : std::uint8_t { kThisHost, kOtherHost };
 
 /// One thread at a time; the engine's lock sees to that and guards all fields.
-class Endpoint final : public transport::Endpoint, public transport::Holder {
+class Endpoint final : public transport::Endpoint,
+                       public transport::ControlSender {
  public:
   Endpoint(SharedState& shared,
            Worker& worker,
@@ -166,9 +165,8 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   TimePoint gone_deadline() const noexcept;
 
   /// Has flush() called.
-  void queue_for_flush();
+  void queue_for_flush() override;
 
-  void revoke(const transport::Region& region) override;
   /// Drops all that the two ends know of each other's memory, for acp_reset.
   void forget_regions() noexcept;
 
@@ -210,9 +208,6 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   bool can_post(std::span<const transport::RemoteStep> steps) const noexcept;
   bool is_for_device(const transport::RemoteStep& step) const noexcept;
   Feasible plan_step(const transport::RemoteStep& step, Plan& plan);
-  Feasible find_window(const transport::RemoteStep& step,
-                       std::uint64_t offset,
-                       PeerWindow*& theirs);
   void start(const Plan& plan, std::uint64_t token);
   void fence();
   ucs_status_ptr_t start_ucx_operation(const transport::RemoteStep& step,
@@ -227,13 +222,11 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   void flush_steps();
   void on_flushed(Flush& flush, ucs_status_t status);
 
-  void send_control(transport::Control control);
-  bool send_controls();
+  Status append_control(std::span<const std::byte> row) override;
+  bool may_answer() const noexcept override;
+  bool has_any_color() const noexcept;
   bool on_control(std::span<const std::byte> bytes);
-  void on_want(const transport::Control& want);
-  void on_revoke(const transport::Control& revoke);
   std::optional<Rkey> unpack_rkey(std::span<const std::byte> bytes);
-  void drop_revoked(std::uint32_t key, std::uint64_t state);
 
   std::string describe() const;
 
@@ -278,8 +271,7 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   std::vector<PostedSteps*> to_complete_;
   std::uint32_t flushes_ = 0;  ///< Under way.
 
-  PeerMemory peer_memory_;
-  std::vector<transport::Control> controls_;  ///< Not sent yet, in order.
+  ControlRows controls_;
 
   TimePoint gone_at_{};   ///< In kGone: since when.
   std::string gone_why_;  ///< In kGone: why, as text for the user.

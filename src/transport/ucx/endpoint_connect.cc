@@ -162,7 +162,7 @@ bool Endpoint::flush(bool is_idle) {
       (state_ == EndpointState::kIdle && !connect())) {
     return true;
   }
-  bool is_empty = send_controls();
+  bool is_empty = controls_.send();
   if (open_ != nullptr) {
     is_empty = send_packet() && is_empty;
   }
@@ -200,8 +200,7 @@ void Endpoint::on_peer_gone(std::string_view why) {
   gone_why_ = why;
   misses_peer_ = misses_peer_ || posts_ != 0 || messages_ != 0;
   shared_.gone.push_back(this);
-  shared_.regions.drop_holder(*this);
-  controls_.clear();
+  controls_.drop_peer();
   if (open_ != nullptr) {
     misses_peer_ = misses_peer_ || open_->has_message;
     shared_.packets.give(*open_);
@@ -221,7 +220,7 @@ void Endpoint::close() {
   if (ucp_ == nullptr || !is_watched_) {
     return;
   }
-  peer_memory_.revoke_all();
+  controls_.release_windows();
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   param.flags = UCP_EP_CLOSE_FLAG_FORCE;
@@ -270,8 +269,7 @@ void Endpoint::fail(std::string_view why) {
     shared_.packets.give(*open_);
     open_ = nullptr;
   }
-  controls_.clear();
-  shared_.regions.drop_holder(*this);
+  controls_.drop_peer();
   state_ = EndpointState::kFailed;
   failure_ = why;
   shared_.failed.push_back(this);

@@ -116,18 +116,6 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   return Status::kOk;
 }
 
-/// Finds the peer's window that holds a byte of the step's memory; asks for it
-/// when it is not known.
-Feasible Endpoint::find_window(const RemoteStep& step,
-                               std::uint64_t offset,
-                               PeerWindow*& theirs) {
-  return peer_memory_.find_for(step, offset, theirs,
-                               [this](transport::Control want) {
-                                 ++shared_.counters.wanted;
-                                 send_control(std::move(want));
-                               });
-}
-
 /// Plans the UCX operations of a step. One ends where the peer's window ends.
 Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const std::uint64_t size = protocol::bytes_at_remote(step);
@@ -142,7 +130,8 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   }
   for (std::uint64_t done = 0; done < size;) {
     PeerWindow* theirs = nullptr;
-    const Feasible feasible = find_window(step, step.offset + done, theirs);
+    const Feasible feasible =
+        controls_.find_window(step, step.offset + done, theirs);
     if (feasible != Feasible::kNow) {
       return feasible;
     }
@@ -297,10 +286,7 @@ void Endpoint::end_one(PostedSteps& posted, ucs_status_t status) {
     if (operation.mine != nullptr) {
       operation.mine->end_use();
     }
-    PeerWindow& theirs = *operation.theirs;
-    if (--theirs.uses == 0 && theirs.is_revoked) {
-      drop_revoked(theirs.key, theirs.state);
-    }
+    controls_.end_use(*operation.theirs);
     shared_.ucx_operations.give(operation);
   }
   if (posted.is_lost) {

@@ -7,8 +7,7 @@
 
 #include <ucp/api/ucp.h>
 
-#include "transport/windows/peer_memory.h"
-#include "transport/windows/regions.h"
+#include "transport/windows/control_rows.h"
 
 namespace acp::ucx {
 
@@ -81,7 +80,7 @@ class Rkey {
 
 using Regions = transport::Regions<Mapping>;
 using MyRegion = transport::MyRegion<Mapping>;
-using PeerMemory = transport::PeerMemory<Rkey>;
+using ControlRows = transport::ControlRows<Mapping, Rkey>;
 using PeerWindow = transport::PeerWindow<Rkey>;
 using transport::Feasible;
 

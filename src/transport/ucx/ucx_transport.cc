@@ -27,7 +27,8 @@ UcxTransport::~UcxTransport() {
       "operations with {} flushes, asked for {} windows, told of {}, revoked "
       "{} regions",
       c.connected, c.unwatched, c.sent, c.received, c.early, c.delivered,
-      c.posted, c.operations, c.flushes, c.wanted, c.told, c.revoked);
+      c.posted, c.operations, c.flushes, c.control.wanted, c.control.told,
+      c.control.revoked);
   shared_.is_ending = true;
   for (const auto& [key, endpoint] : endpoints_) {
     endpoint->release();

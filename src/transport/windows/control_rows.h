@@ -1,0 +1,197 @@
+// The control rows of one endpoint, by which its two ends tell each other of
+// their memory (docs/verbs.md, "Keys"). Used by the endpoints of verbs and ucx,
+// which carry the rows in their packets.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "transport/transport.h"
+#include "transport/windows/control.h"
+#include "transport/windows/peer_memory.h"
+#include "transport/windows/regions.h"
+
+namespace acp::transport {
+
+/// Counts of a transport, for tests and traces. Written by ControlRows.
+struct ControlCounts {
+  std::uint64_t wanted = 0;   ///< Windows asked for.
+  std::uint64_t told = 0;     ///< Windows that peers were told of.
+  std::uint64_t revoked = 0;  ///< Regions that peers had to drop.
+};
+
+/// The part of an endpoint that its control rows need. ControlRows calls it.
+class ControlSender {
+ public:
+  ControlSender() = default;
+  ControlSender(const ControlSender&) = delete;
+  ControlSender& operator=(const ControlSender&) = delete;
+
+  /// Copies a row into a packet. Another status than kOk: not now.
+  virtual Status append_control(std::span<const std::byte> row) = 0;
+
+  /// Has flush() called, which calls ControlRows::send().
+  virtual void queue_for_flush() = 0;
+
+  /// Whether a row can still reach the peer, now or later.
+  virtual bool may_answer() const noexcept = 0;
+
+ protected:
+  ~ControlSender() = default;
+};
+
+/// The outcome of a row that has arrived.
+enum class RowOutcome : std::uint8_t {
+  kTaken,
+  kUnanswered,  ///< The peer asks, but may_answer() is false.
+  kDamaged,     ///< The bytes are no valid control row.
+};
+
+/// The rows that wait to be sent, and the windows that the peer's rows told of.
+/// Guarded by the engine's lock. `registrar` is the registrar of Regions.
+template <typename Registration, typename Rkey>
+class ControlRows final : public Holder {
+ public:
+  ControlRows(ControlSender& sender,
+              Regions<Registration>& regions,
+              ControlCounts& counts)
+      : sender_(sender), regions_(regions), counts_(counts) {}
+
+  /// Finds the peer's window that holds a byte of the step's memory; asks for
+  /// it when it is not known.
+  Feasible find_window(const RemoteStep& step,
+                       std::uint64_t offset,
+                       PeerWindow<Rkey>*& theirs) {
+    return peer_memory_.find_for(step, offset, theirs, [this](Control want) {
+      ++counts_.wanted;
+      queue(std::move(want));
+    });
+  }
+
+  /// A part of a step that used the window has ended.
+  void end_use(PeerWindow<Rkey>& theirs) {
+    if (--theirs.uses == 0 && theirs.is_revoked) {
+      drop_revoked(theirs.key, theirs.state);
+    }
+  }
+
+  /// Keeps the contract of Endpoint::announce. Precondition: the sender is
+  /// connected, because a peer that is told becomes a holder.
+  void announce(const LocalBytes& bytes, auto& registrar, bool has_any_color) {
+    for (Control& told :
+         regions_.announce(bytes, registrar, has_any_color, *this)) {
+      ++counts_.told;
+      queue(std::move(told));
+    }
+    (void)send();  // in front of a message that is sent next
+  }
+
+  void revoke(const Region& region) override {
+    ++counts_.revoked;
+    queue({.kind = ControlKind::kRevoke,
+           .key = region.key,
+           .state = region.state});
+  }
+
+  /// A row of the peer has arrived. A row with another epoch has no effect.
+  /// `unpack` is the one of PeerMemory::on_region().
+  RowOutcome on_row(std::span<const std::byte> bytes,
+                    auto& registrar,
+                    bool has_any_color,
+                    auto unpack) {
+    const auto row = decode_control(bytes);
+    if (!row) {
+      return RowOutcome::kDamaged;
+    }
+    if (row->epoch != regions_.epoch()) {
+      return RowOutcome::kTaken;  // from before a reset: its region is gone
+    }
+    switch (row->kind) {
+      case ControlKind::kWant: return on_want(*row, registrar, has_any_color);
+      case ControlKind::kRegion: peer_memory_.on_region(*row, unpack); break;
+      case ControlKind::kAnnounce:
+        (void)peer_memory_.on_announce(*row, unpack);
+        break;
+      case ControlKind::kRevoke:
+        drop_revoked(row->key, row->state);
+        return sender_.may_answer() ? RowOutcome::kTaken
+                                    : RowOutcome::kUnanswered;
+      case ControlKind::kRevoked:
+        regions_.drop_holder(row->key, row->state, *this);
+        break;
+    }
+    return RowOutcome::kTaken;
+  }
+
+  /// Sends queued rows in order. False: there was no room for all. A sender
+  /// that loses its peer meanwhile calls drop_peer(), which empties the list.
+  bool send() {
+    std::size_t sent = 0;
+    while (sent < unsent_.size() && sender_.append_control(encode_control(
+                                        unsent_[sent])) == Status::kOk) {
+      ++sent;
+    }
+    const std::size_t left = unsent_.size() - std::min(sent, unsent_.size());
+    unsent_.erase(unsent_.begin(),
+                  unsent_.end() - static_cast<std::ptrdiff_t>(left));
+    return unsent_.empty();
+  }
+
+  /// The peer is gone: it holds no region of this process, and gets no row.
+  /// Its windows stay until release_windows() or clear().
+  void drop_peer() {
+    regions_.drop_holder(*this);
+    unsent_.clear();
+  }
+
+  /// Drops each window of the peer after its last use.
+  void release_windows() { peer_memory_.revoke_all(); }
+
+  /// Drops rows and windows. Precondition: as for PeerMemory::clear().
+  void clear() noexcept {
+    peer_memory_.clear();
+    unsent_.clear();
+  }
+
+ private:
+  /// Rows are sent in order when there is room.
+  void queue(Control row) {
+    row.epoch = regions_.epoch();
+    unsent_.push_back(std::move(row));
+    sender_.queue_for_flush();
+  }
+
+  /// A peer that gets no answer becomes no holder: it could not be dropped as
+  /// one any more.
+  RowOutcome on_want(const Control& want, auto& registrar, bool has_any_color) {
+    if (!sender_.may_answer()) {
+      return RowOutcome::kUnanswered;
+    }
+    Control told = regions_.answer(want, registrar, has_any_color, *this);
+    counts_.told += told.size != 0 ? 1 : 0;
+    queue(std::move(told));
+    return RowOutcome::kTaken;
+  }
+
+  /// Confirms once no window of the region is in use.
+  void drop_revoked(std::uint32_t key, std::uint64_t state) {
+    if (peer_memory_.revoke(key, state) && sender_.may_answer()) {
+      queue({.kind = ControlKind::kRevoked, .key = key, .state = state});
+    }
+  }
+
+  // The engine's lock guards these fields.
+  ControlSender& sender_;
+  Regions<Registration>& regions_;
+  ControlCounts& counts_;
+  /// Changed by rows of the peer, and by steps that find and end windows.
+  PeerMemory<Rkey> peer_memory_;
+  /// In order. queue() adds; send(), drop_peer() and clear() remove.
+  std::vector<Control> unsent_;
+};
+
+}  // namespace acp::transport
