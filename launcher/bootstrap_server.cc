@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "base/log.h"
+#include "base/send_descriptors.h"
 #include "protocol/job_ending.h"
 
 namespace acp::launcher {
@@ -127,27 +127,12 @@ void BootstrapServer::send(std::uint32_t slot,
                            const BootstrapMessage& message,
                            int attached_fd) {
   if (!sockets_[slot]) return;
-  std::vector<std::byte> bytes = protocol::encode_bootstrap(message);
-  iovec part{bytes.data(), bytes.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  if (attached_fd >= 0) {
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    cmsghdr* item = CMSG_FIRSTHDR(&header);
-    item->cmsg_level = SOL_SOCKET;
-    item->cmsg_type = SCM_RIGHTS;
-    item->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(item), &attached_fd, sizeof attached_fd);
-  }
+  const std::size_t descriptors = attached_fd >= 0 ? 1 : 0;
   // A failed send is no error here: the keeper reports a rank that is gone.
   // The socket's buffer holds far more than the few answers of one rank.
-  while (::sendmsg(sockets_[slot].get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT) <
-             0 &&
-         errno == EINTR) {
-  }
+  (void)send_with_descriptors(
+      sockets_[slot].get(), protocol::encode_bootstrap(message),
+      std::span(&attached_fd, descriptors), MSG_DONTWAIT);
 }
 
 void BootstrapServer::announce_ending(std::string_view why) {

@@ -12,8 +12,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 #include "base/log.h"
+#include "base/send_descriptors.h"
 
 namespace acp::launcher {
 
@@ -115,23 +117,9 @@ bool give(int socket,
   std::string text;
   for (const std::string& one : variables)
     text.append(one.c_str(), one.size() + 1);
-  auto bytes = static_cast<std::uint32_t>(text.size());
-  iovec part{&bytes, sizeof bytes};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof descriptors)> control{};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control.data();
-  header.msg_controllen = control.size();
-  cmsghdr* const item = CMSG_FIRSTHDR(&header);
-  item->cmsg_level = SOL_SOCKET;
-  item->cmsg_type = SCM_RIGHTS;
-  item->cmsg_len = CMSG_LEN(sizeof descriptors);
-  std::memcpy(CMSG_DATA(item), descriptors.data(), sizeof descriptors);
-  ssize_t n = 0;
-  do {
-    n = ::sendmsg(socket, &header, MSG_NOSIGNAL);
-  } while (n < 0 && errno == EINTR);
+  const auto bytes = static_cast<std::uint32_t>(text.size());
+  const ssize_t n = send_with_descriptors(
+      socket, std::as_bytes(std::span(&bytes, 1)), descriptors);
   return n == static_cast<ssize_t>(sizeof bytes) &&
          send_all(socket, text.data(), text.size());
 }

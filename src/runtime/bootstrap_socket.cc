@@ -9,36 +9,21 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/send_descriptors.h"
+
 namespace acp::runtime {
 
 /// The socket keeps packets apart (SOCK_SEQPACKET), so the kernel takes a
 /// message whole or not at all, and a message and its descriptor arrive
-/// together. The buffer of the control message is aligned as the kernel
-/// demands.
+/// together.
 int send_message(int socket,
                  const protocol::BootstrapMessage& message,
                  int attached_fd) {
-  std::vector<std::byte> bytes = protocol::encode_bootstrap(message);
-  iovec part{bytes.data(), bytes.size()};
-  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  if (attached_fd >= 0) {
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    cmsghdr* item = CMSG_FIRSTHDR(&header);
-    item->cmsg_level = SOL_SOCKET;
-    item->cmsg_type = SCM_RIGHTS;
-    item->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(item), &attached_fd, sizeof attached_fd);
-  }
-  while (::sendmsg(socket, &header, MSG_NOSIGNAL) < 0) {
-    if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
+  const std::size_t descriptors = attached_fd >= 0 ? 1 : 0;
+  const std::vector<std::byte> bytes = protocol::encode_bootstrap(message);
+  const ssize_t sent = send_with_descriptors(
+      socket, bytes, std::span(&attached_fd, descriptors));
+  return sent < 0 ? errno : 0;
 }
 
 /// The buffer is one byte longer than the longest message, so a message that is
