@@ -12,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <deque>
 #include <memory>
 #include <optional>
 
@@ -28,6 +27,7 @@
 #include "launcher/remote_streams.h"
 #include "launcher/route.h"
 #include "launcher/verdict.h"
+#include "launcher/write_queue.h"
 
 namespace acp::launcher {
 
@@ -57,7 +57,7 @@ class Agent {
       status = loop_.watch(signals_.fd(), EPOLLIN, [this] { take_signals(); });
     }
     if (status != Status::kOk) return kStatusLauncher;
-    queue_.push_back(std::make_shared<const std::string>(agent_greeting()));
+    queue_.push(std::make_shared<const std::string>(agent_greeting()));
     flush();
     while (!has_given_up_ && !is_finished()) {
       loop_.turn(time_to_next_deadline());
@@ -94,7 +94,7 @@ class Agent {
   void give_up() { has_given_up_ = true; }
 
   void send(const HostMessage& message) {
-    queue_.push_back(
+    queue_.push(
         std::make_shared<const std::string>(encode_host_message(message)));
     if (queue_.size() == 1) flush();
   }
@@ -106,31 +106,20 @@ class Agent {
   }
 
   /// Writes until the pipe is full, and then waits for room in the event loop.
-  /// written_ counts what is out of the first message, since a pipe may take a
-  /// part of it.
   void flush() {
-    while (!queue_.empty()) {
-      const std::string& bytes = *queue_.front();
-      const ssize_t n = ::write(STDOUT_FILENO, bytes.data() + written_,
-                                bytes.size() - written_);
-      if (n >= 0) {
-        written_ += static_cast<std::size_t>(n);
-        if (written_ < bytes.size()) continue;
-        queue_.pop_front();
-        written_ = 0;
-      } else if (errno == EAGAIN) {
+    switch (queue_.write_to(STDOUT_FILENO)) {
+      case WriteQueue::Outcome::kAllWritten: loop_.forget(STDOUT_FILENO); break;
+      case WriteQueue::Outcome::kFull:
         if (loop_.watch(STDOUT_FILENO, EPOLLOUT, [this] { flush(); }) !=
             Status::kOk) {
           give_up();
         }
-        return;
-      } else if (errno != EINTR) {
+        break;
+      case WriteQueue::Outcome::kBroken:
         give_up();
         queue_.clear();
-        return;
-      }
+        break;
     }
-    loop_.forget(STDOUT_FILENO);
   }
 
   // --- orders --------------------------------------------------------------
@@ -287,19 +276,14 @@ class Agent {
     is_part_done_ = true;
     input_.reset();
     program_.remove();  // Before the keeper, which would do it, may be killed.
-    if (part_) end_descendants(spared(), kKillLimit, own_keeper());
+    if (part_) {
+      end_descendants(links_.pids_and(older_children_), kKillLimit,
+                      own_keeper());
+    }
     if (output_) output_->finish_reading();
   }
 
   pid_t own_keeper() const { return part_ ? part_->keeper_pid() : 0; }
-
-  /// Remote shells of agents below must outlive the ranks of this host.
-  std::vector<pid_t> spared() const {
-    std::vector<pid_t> pids = older_children_;
-    const auto shells = links_.pids();
-    pids.insert(pids.end(), shells.begin(), shells.end());
-    return pids;
-  }
 
   void take_signals() {
     while (const int signal = signals_.next()) {
@@ -340,7 +324,7 @@ class Agent {
   }
 
   bool is_finished() const {
-    return has_said_done_ && links_.are_over() && queue_.empty();
+    return has_said_done_ && links_.are_over() && queue_.size() == 0;
   }
 
   int wind_up() {
@@ -360,8 +344,7 @@ class Agent {
   const std::vector<pid_t> older_children_;
   EventLoop loop_;
   HostMessageReader reader_;
-  std::deque<SharedBytes> queue_;  ///< Messages for acprun.
-  std::size_t written_ = 0;        ///< Bytes of the first that are out.
+  WriteQueue queue_;  ///< Messages for acprun.
   Heartbeat heartbeat_;
   std::optional<HostOrders> orders_;
   std::uint32_t host_ = 0;

@@ -149,7 +149,7 @@ void AgentLink::read_greeting() {
   heartbeat_ = Heartbeat();
   const std::string_view received = greeting_;
   reader_.feed(received.substr(greeting.size));
-  queue_.push_front(std::move(orders_));
+  queue_.push_first(std::move(orders_));
   on_writable();
 }
 
@@ -192,7 +192,7 @@ void AgentLink::on_words() {
 
 void AgentLink::send(SharedBytes bytes) {
   if (state_ == State::kOver) return;
-  queue_.push_back(std::move(bytes));
+  queue_.push(std::move(bytes));
   if (state_ == State::kOpen && queue_.size() == 1) on_writable();
 }
 
@@ -201,26 +201,12 @@ void AgentLink::send(SharedBytes bytes) {
 /// the agent's output closes as well, and check() then learns why from the
 /// shell.
 void AgentLink::on_writable() {
-  while (!queue_.empty()) {
-    const std::string& bytes = *queue_.front();
-    const ssize_t n =
-        ::write(in_.get(), bytes.data() + written_, bytes.size() - written_);
-    if (n >= 0) {
-      written_ += static_cast<std::size_t>(n);
-      if (written_ < bytes.size()) continue;
-      queue_.pop_front();
-      written_ = 0;
-    } else if (errno == EAGAIN) {
-      if (loop_.watch(in_.get(), EPOLLOUT, [this] { on_writable(); }) !=
-          Status::kOk) {
-        lose({"acprun cannot write to it", ""});
-      }
-      return;
-    } else if (errno != EINTR) {
-      break;  // The agent is gone: its output closes as well.
-    }
+  if (queue_.write_to(in_.get()) != WriteQueue::Outcome::kFull) {
+    loop_.forget(in_.get());
+  } else if (loop_.watch(in_.get(), EPOLLOUT, [this] { on_writable(); }) !=
+             Status::kOk) {
+    lose({"acprun cannot write to it", ""});
   }
-  loop_.forget(in_.get());
 }
 
 void AgentLink::close_output() {

@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,12 +17,10 @@
 #include "launcher/heartbeat.h"
 #include "launcher/host_message.h"
 #include "launcher/host_orders.h"
+#include "launcher/write_queue.h"
 #include "status/result.h"
 
 namespace acp::launcher {
-
-/// One encoded message, which several links may share.
-using SharedBytes = std::shared_ptr<const std::string>;
 
 /// Used by the thread of the event loop, which alone touches all fields.
 ///
@@ -121,16 +118,15 @@ class AgentLink {
   State state_ = State::kWaiting;
   /// The remote shell; -1 before its start and after its end.
   pid_t pid_ = -1;
-  UniqueFd in_;     ///< The agent's standard input: its lifeline.
-  UniqueFd out_;    ///< Its standard output.
-  UniqueFd words_;  ///< Standard error of the remote shell.
-  UniqueFd end_;    ///< Readable when the remote shell has ended.
-  std::deque<SharedBytes> queue_;  ///< Messages to the agent, oldest first.
-  std::size_t written_ = 0;        ///< Bytes of the first that are out.
-  std::string greeting_;           ///< Output before the greeting was found.
-  HostMessageReader reader_;       ///< Output behind the greeting.
-  std::string said_;               ///< The end of standard error.
-  Heartbeat heartbeat_;            ///< Runs in kOpen.
+  UniqueFd in_;               ///< The agent's standard input: its lifeline.
+  UniqueFd out_;              ///< Its standard output.
+  UniqueFd words_;            ///< Standard error of the remote shell.
+  UniqueFd end_;              ///< Readable when the remote shell has ended.
+  WriteQueue queue_;          ///< Messages to the agent.
+  std::string greeting_;      ///< Output before the greeting was found.
+  HostMessageReader reader_;  ///< Output behind the greeting.
+  std::string said_;          ///< The end of standard error.
+  Heartbeat heartbeat_;       ///< Runs in kOpen.
   /// While waiting: time of the next try. The first is due at once.
   Clock::time_point start_at_{};
   /// Set by wait_for_room(), cleared by start().

@@ -138,12 +138,11 @@ bool AgentLinks::are_over() const noexcept {
                              [](const auto& link) { return link->is_over(); });
 }
 
-std::vector<pid_t> AgentLinks::pids() const {
-  std::vector<pid_t> pids;
+std::vector<pid_t> AgentLinks::pids_and(std::vector<pid_t> others) const {
   for (const auto& link : links_) {
-    if (link->pid() > 0) pids.push_back(link->pid());
+    if (link->pid() > 0) others.push_back(link->pid());
   }
-  return pids;
+  return others;
 }
 
 void AgentLinks::kill() {

@@ -55,8 +55,9 @@ class AgentLinks {
   /// Ends all agents without waiting for them.
   void kill();
 
-  /// Processes of the remote shells that run.
-  std::vector<pid_t> pids() const;
+  /// Processes of the remote shells that run, behind `others`. Remote shells
+  /// must outlive the ranks of this host, so end_descendants() spares them.
+  std::vector<pid_t> pids_and(std::vector<pid_t> others) const;
 
  private:
   struct Starting {

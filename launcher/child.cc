@@ -55,13 +55,6 @@ SignalQueue::SignalQueue() {
   fd_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-int SignalQueue::next() const {
-  signalfd_siginfo info{};
-  const bool is_there = ::read(fd_.get(), &info, sizeof info) ==
-                        static_cast<ssize_t>(sizeof info);
-  return is_there ? static_cast<int>(info.ssi_signo) : 0;
-}
-
 /// The pipe closes with exec, so an empty read says that the program runs.
 StartedChild start_child(const ChildPlan& plan, const sigset_t& mask) {
   const std::vector<char*> words = pointers_to(plan.words);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "launcher/signals.h"
 
 namespace acp::launcher {
 
@@ -27,7 +28,7 @@ class SignalQueue {
   const sigset_t& mask_before() const noexcept { return before_; }
 
   /// Takes the next signal without waiting; 0 when there is none.
-  int next() const;
+  int next() const { return next_signal(fd_.get()); }
 
  private:
   // The constructor writes both, and they do not change. The process has one

@@ -455,19 +455,15 @@ class Job {
       verdict.ranks = plan_.hosts[report.host].ranks.list();
       fail(std::move(verdict));
       // A keeper that died has left its children to acprun, a subreaper.
-      if (is_here) end_descendants(spared(), kKeeperLimit, own_keeper());
+      if (is_here) {
+        end_descendants(links_.pids_and(older_children_), kKeeperLimit,
+                        own_keeper());
+      }
     }
     if (is_here) gone_.insert(report.host);
   }
 
   pid_t own_keeper() const { return part_ ? part_->keeper_pid() : 0; }
-
-  std::vector<pid_t> spared() const {
-    std::vector<pid_t> pids = older_children_;
-    const auto shells = links_.pids();
-    pids.insert(pids.end(), shells.begin(), shells.end());
-    return pids;
-  }
 
   void take_failed_host(const HostMessage& report) {
     Reason reason = decode_reason(report.text);

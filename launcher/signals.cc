@@ -70,9 +70,9 @@ Result<Signals> Signals::take_over() {
   return signals;
 }
 
-int Signals::next() const {
+int next_signal(int fd) {
   signalfd_siginfo info{};
-  const ssize_t n = ::read(fd_.get(), &info, sizeof info);
+  const ssize_t n = ::read(fd, &info, sizeof info);
   return n == static_cast<ssize_t>(sizeof info)
              ? static_cast<int>(info.ssi_signo)
              : 0;

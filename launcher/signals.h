@@ -11,6 +11,10 @@
 
 namespace acp::launcher {
 
+/// Takes the next signal of a signalfd without waiting; 0 when there is none.
+/// Precondition: the descriptor does not block.
+int next_signal(int fd);
+
 /// State that acprun was started with and changes. Each rank gets it back.
 struct InheritedState {
   sigset_t mask{};
@@ -31,7 +35,7 @@ class Signals {
   const InheritedState& inherited() const noexcept { return inherited_; }
 
   /// Takes the next signal without waiting; 0 when there is none.
-  int next() const;
+  int next() const { return next_signal(fd_.get()); }
 
  private:
   // take_over() writes both, and they do not change. One thread of the

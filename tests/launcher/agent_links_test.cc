@@ -86,9 +86,9 @@ TEST_CASE("agent links: 8 remote shells start at once on one machine",
   // They wait for orders, as an agent does, and never greet.
   links.open(orders_for("read line"), hosts_named(names_of(machines, users)));
   links.check();
-  CHECK(links.pids().size() == at_once);
+  CHECK(links.pids_and({}).size() == at_once);
   links.check();
-  CHECK(links.pids().size() == at_once);
+  CHECK(links.pids_and({}).size() == at_once);
 }
 
 TEST_CASE("agent links: each start or end makes room for the next",
@@ -104,7 +104,7 @@ TEST_CASE("agent links: each start or end makes room for the next",
   std::size_t most = 0;
   CHECK(becomes(loop, [&] {
     links.check();
-    most = std::max(most, links.pids().size());
+    most = std::max(most, links.pids_and({}).size());
     return links.are_over();
   }));
   CHECK(lost.size() == 20);
@@ -123,7 +123,7 @@ TEST_CASE("agent links: shells that are started again count as well",
   std::size_t most = 0;
   CHECK(becomes(loop, [&] {
     links.check();
-    most = std::max(most, links.pids().size());
+    most = std::max(most, links.pids_and({}).size());
     // A link that is held has no time of its own to start at.
     CHECK(links.next() > Clock::now() - kPatience);
     return links.are_over();

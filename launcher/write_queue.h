@@ -1,0 +1,48 @@
+// Messages that wait until a pipe has room for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace acp::launcher {
+
+/// One encoded message, which several queues may share.
+using SharedBytes = std::shared_ptr<const std::string>;
+
+/// Used by the thread of an event loop, which alone touches all fields.
+class WriteQueue {
+ public:
+  enum class Outcome : std::uint8_t {
+    kAllWritten,
+    kFull,    ///< The pipe takes no more now. Call again when it does.
+    kBroken,  ///< The pipe takes nothing any more.
+  };
+
+  /// Adds the newest message.
+  void push(SharedBytes message) { messages_.push_back(std::move(message)); }
+
+  /// Adds a message in front of all others. Precondition: write_to() was not
+  /// called.
+  void push_first(SharedBytes message) {
+    messages_.push_front(std::move(message));
+  }
+
+  std::size_t size() const noexcept { return messages_.size(); }
+
+  /// Writes to a descriptor that does not block, oldest message first.
+  Outcome write_to(int pipe);
+
+  /// Drops all messages.
+  void clear();
+
+ private:
+  std::deque<SharedBytes> messages_;  ///< Oldest first.
+  /// Bytes of the first message that write_to() has written.
+  std::size_t written_ = 0;
+};
+
+}  // namespace acp::launcher
