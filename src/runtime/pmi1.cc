@@ -58,9 +58,7 @@ class Pmi1 final : public PmiClient {
     if (!answer.ok()) {
       return answer.status();
     }
-    const std::string* text = answer->find("value");
-    auto map = decode_process_mapping(text == nullptr ? "" : *text, size());
-    return map ? std::move(*map) : NodeMap();
+    return node_map_in(*answer);
   }
 
   Status put(std::string_view key,

@@ -110,6 +110,12 @@ Status PmiClient::agree_on_version(std::string_view version,
   return answer.ok() ? Status::kOk : answer.status();
 }
 
+NodeMap PmiClient::node_map_in(const PmiMessage& answer) const {
+  const std::string* text = answer.find("value");
+  auto map = decode_process_mapping(text == nullptr ? "" : *text, size());
+  return map ? std::move(*map) : NodeMap();
+}
+
 Status PmiClient::set_rank_and_size(std::optional<std::int64_t> rank,
                                     std::optional<std::int64_t> size) {
   if (!rank || !size || *rank < 0 || *rank >= *size) {

@@ -54,6 +54,9 @@ class PmiClient : public ProcessManager {
   [[nodiscard]] Status agree_on_version(std::string_view version,
                                         std::string_view subversion,
                                         const WaitLimit& limit);
+  /// The hosts of the ranks, by PMI_process_mapping in the answer. Empty when
+  /// it names none.
+  NodeMap node_map_in(const PmiMessage& answer) const;
   [[nodiscard]] Status set_rank_and_size(std::optional<std::int64_t> rank,
                                          std::optional<std::int64_t> size);
   /// Sends a message that has no answer, and that makes the launcher end the
