@@ -1,8 +1,6 @@
 // The functions of chapter 4.4, acp/deque.h, and the extensions for deques.
 // Programs call them. Each makes one call and translates the result, and takes
 // no lock.
-#include <algorithm>
-#include <limits>
 
 #include "acp/deque.h"
 #include "acp/extension.h"
@@ -160,9 +158,7 @@ void acp_swap_deque(acp_deque_t deque1, acp_deque_t deque2) {
 }
 
 acp_deque_it_t acp_advance_deque_it(acp_deque_it_t it, int n) {
-  const long long index = static_cast<long long>(it.index) + n;
-  it.index = static_cast<int>(
-      std::clamp<long long>(index, -1, std::numeric_limits<int>::max()));
+  it.index = acp::middle::structure::advanced(it.index, n, -1);
   return it;
 }
 
@@ -171,12 +167,8 @@ acp_ga_t acp_dereference_deque_it(acp_deque_it_t it) {
 }
 
 int acp_distance_deque_it(acp_deque_it_t first, acp_deque_it_t last) {
-  if (first.deque.ga == last.deque.ga) {
-    return last.index - first.index;
-  }
-  Range range{};
-  make_range("acp_distance_deque_it", first, last, range);
-  return 0;
+  return Deques::distance("acp_distance_deque_it", first.deque.ga, first.index,
+                          last.deque.ga, last.index);
 }
 
 int acpx_take_front_deque(acp_deque_t deque, acp_ga_t ga, size_t size) {

@@ -95,9 +95,7 @@ bool copy_range(const char* function,
     return false;
   }
   if (start.list.ga != end.list.ga) {
-    structure::fail_text(call, ACPX_INVALID_ARGUMENT,
-                         "start and end are of two lists");
-    return false;
+    return fail_two_lists(call);
   }
   LockedList locked(call);
   Header header{};
@@ -133,8 +131,7 @@ bool assign(const char* function,
   }
   LockedList locked(call);
   Walk old;
-  if (!locked.begin() ||
-      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kLeave, old.nodes) ||
+  if (!locked.begin() || !walk_all(locked, Data::kLeave, old) ||
       !copies.write_headers(locked.scratch(), list, {})) {
     return false;
   }

@@ -50,11 +50,8 @@ bool merge(acp_ga_t list1, acp_ga_t list2, Compare compare) {
   TwoLockedLists both(call1, call2);
   Walk walk1;
   Walk walk2;
-  if (!both.begin() ||
-      !both.one().walk(both.one().ends.head, ACP_GA_NULL, Data::kBring,
-                       walk1.nodes) ||
-      !both.two().walk(both.two().ends.head, ACP_GA_NULL, Data::kBring,
-                       walk2.nodes)) {
+  if (!both.begin() || !walk_all(both.one(), Data::kBring, walk1) ||
+      !walk_all(both.two(), Data::kBring, walk2)) {
     return false;
   }
   Nodes merged;
@@ -93,11 +90,8 @@ bool swap(acp_ga_t list1, acp_ga_t list2) {
   TwoLockedLists both(call1, call2);
   Walk walk1;
   Walk walk2;
-  if (!both.begin() ||
-      !both.one().walk(both.one().ends.head, ACP_GA_NULL, Data::kLeave,
-                       walk1.nodes) ||
-      !both.two().walk(both.two().ends.head, ACP_GA_NULL, Data::kLeave,
-                       walk2.nodes)) {
+  if (!both.begin() || !walk_all(both.one(), Data::kLeave, walk1) ||
+      !walk_all(both.two(), Data::kLeave, walk2)) {
     return false;
   }
   forget_sizes();
@@ -112,6 +106,15 @@ bool swap(acp_ga_t list1, acp_ga_t list2) {
 }
 
 namespace {
+
+/// Links a run in front of the element `to`, whose header is given; ACP_GA_NULL
+/// is the end of the list.
+void link_before(LockedList& list, acp_ga_t to, const Header& header, Run run) {
+  const bool is_end = to == ACP_GA_NULL;
+  run.before = is_end ? list.ends.tail : header.prev.link();
+  run.after = is_end ? Link{} : Link{to, header.size};
+  list.link(run);
+}
 
 /// Moves a run within one list, to the front of the element `to`.
 bool move_within(LockedList& locked, acp_ga_t to, const Nodes& nodes) {
@@ -131,10 +134,7 @@ bool move_within(LockedList& locked, acp_ga_t to, const Nodes& nodes) {
     return false;
   }
   locked.unlink(from);
-  Run run = from;
-  run.before = to == ACP_GA_NULL ? locked.ends.tail : header.prev.link();
-  run.after = to == ACP_GA_NULL ? Link{} : Link{to, header.size};
-  locked.link(run);
+  link_before(locked, to, header, from);
   return locked.commit();
 }
 
@@ -149,10 +149,7 @@ bool move_between(LockedList& to_list,
   }
   const Run from = LockedList::run_of(nodes);
   from_list.unlink(from);
-  Run run = from;
-  run.before = to == ACP_GA_NULL ? to_list.ends.tail : header.prev.link();
-  run.after = to == ACP_GA_NULL ? Link{} : Link{to, header.size};
-  to_list.link(run);
+  link_before(to_list, to, header, from);
   for (const Node& node : nodes) {
     to_list.writes.set_owner(node.element, to_list.call().handle);
   }
@@ -208,11 +205,8 @@ bool splice(acp_list_it_t to, acp_list_it_t from) {
 bool splice_range(acp_list_it_t to, acp_list_it_t start, acp_list_it_t end) {
   Call call;
   if (start.list.ga != end.list.ga) {
-    if (begin_list(call, "acp_splice_range_list", start.list.ga)) {
-      structure::fail_text(call, ACPX_INVALID_ARGUMENT,
-                           "start and end are of two lists");
-    }
-    return false;
+    return begin_list(call, "acp_splice_range_list", start.list.ga) &&
+           fail_two_lists(call);
   }
   return splice_any("acp_splice_range_list", to, start, end.elem, false);
 }

@@ -21,6 +21,13 @@ inline bool has_compare(const structure::Call& call, Compare compare) {
   return compare != nullptr;
 }
 
+/// Reports iterators that are of two lists. Returns false.
+inline bool fail_two_lists(const structure::Call& call) {
+  structure::fail_text(call, ACPX_INVALID_ARGUMENT,
+                       "start and end are of two lists");
+  return false;
+}
+
 /// The nodes that a walk found. Frees the copies that the walk made.
 struct Walk {
   Nodes nodes;
@@ -30,6 +37,11 @@ struct Walk {
 
   ~Walk() { free_copies(nodes); }
 };
+
+/// Walks all elements of a list that is locked. False: as LockedList::walk().
+inline bool walk_all(LockedList& locked, Data data, Walk& walk) {
+  return locked.walk(locked.ends.head, ACP_GA_NULL, data, walk.nodes);
+}
 
 /// Adds the erasing of the nodes' owner words. Elements lose their owner before
 /// their memory is freed, so that old iterators are refused.

@@ -74,8 +74,7 @@ bool clear(acp_ga_t list) {
   }
   LockedList locked(call);
   Walk walk;
-  if (!locked.begin() ||
-      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kLeave, walk.nodes)) {
+  if (!locked.begin() || !walk_all(locked, Data::kLeave, walk)) {
     return false;
   }
   forget_sizes();
@@ -91,8 +90,7 @@ bool destroy(acp_ga_t list) {
   }
   LockedList locked(call);
   Walk walk;
-  if (!locked.begin() ||
-      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kLeave, walk.nodes)) {
+  if (!locked.begin() || !walk_all(locked, Data::kLeave, walk)) {
     return false;
   }
   forget_sizes();
@@ -113,9 +111,7 @@ bool erase_range(acp_list_it_t start, acp_list_it_t& end) {
     return false;
   }
   if (start.list.ga != end.list.ga) {
-    structure::fail_text(call, ACPX_INVALID_ARGUMENT,
-                         "start and end are of two lists");
-    return false;
+    return fail_two_lists(call);
   }
   LockedList locked(call);
   Header header{};
@@ -159,8 +155,7 @@ bool remove(acp_ga_t list, acp_element_t data) {
   }
   LockedList locked(call);
   Walk walk;
-  if (!locked.begin() ||
-      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kBring, walk.nodes)) {
+  if (!locked.begin() || !walk_all(locked, Data::kBring, walk)) {
     return false;
   }
   forget_sizes();
@@ -182,8 +177,7 @@ bool unique(acp_ga_t list) {
   }
   LockedList locked(call);
   Walk walk;
-  if (!locked.begin() ||
-      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kBring, walk.nodes)) {
+  if (!locked.begin() || !walk_all(locked, Data::kBring, walk)) {
     return false;
   }
   forget_sizes();
@@ -201,8 +195,7 @@ bool reverse(acp_ga_t list) {
   }
   LockedList locked(call);
   Walk walk;
-  if (!locked.begin() ||
-      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kLeave, walk.nodes)) {
+  if (!locked.begin() || !walk_all(locked, Data::kLeave, walk)) {
     return false;
   }
   std::reverse(walk.nodes.begin(), walk.nodes.end());
@@ -218,8 +211,7 @@ bool sort(acp_ga_t list, Compare compare) {
   }
   LockedList locked(call);
   Walk walk;
-  if (!locked.begin() ||
-      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kBring, walk.nodes)) {
+  if (!locked.begin() || !walk_all(locked, Data::kBring, walk)) {
     return false;
   }
   sort_nodes(walk.nodes, compare);

@@ -36,6 +36,14 @@ inline int index_of(std::uint64_t offset) {
   return static_cast<int>(std::min(offset, kMost));
 }
 
+/// The offset `n` bytes behind `index`, which may be negative. It is clamped to
+/// `least` and to the largest int.
+inline int advanced(int index, int n, int least) {
+  return static_cast<int>(
+      std::clamp<long long>(static_cast<long long>(index) + n, least,
+                            std::numeric_limits<int>::max()));
+}
+
 /// The functions of chapters 4.3 and 4.4, by the names there. False: failed,
 /// which is reported.
 template <typename Access>
@@ -296,6 +304,21 @@ class Sequence {
                    start, "to offset", static_cast<std::uint64_t>(end));
     }
     return false;
+  }
+
+  /// The bytes from one iterator to another; 0 when they are of two sequences
+  /// (reported).
+  static int distance(const char* function,
+                      acp_ga_t first_handle,
+                      int first,
+                      acp_ga_t last_handle,
+                      int last) {
+    if (first_handle == last_handle) {
+      return last - first;
+    }
+    Range range{};
+    make_range(function, first_handle, first, last_handle, last, range);
+    return 0;
   }
 
  private:

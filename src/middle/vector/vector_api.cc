@@ -1,7 +1,5 @@
 // The functions of chapter 4.3, acp/vector.h. Programs call them. Each makes
 // one call and translates the result, and takes no lock.
-#include <algorithm>
-#include <limits>
 
 #include "acp/vector.h"
 #include "middle/structure/sequence.h"
@@ -141,9 +139,7 @@ void acp_swap_vector(acp_vector_t vector1, acp_vector_t vector2) {
 }
 
 acp_vector_it_t acp_advance_vector_it(acp_vector_it_t it, int n) {
-  const long long index = static_cast<long long>(it.index) + n;
-  it.index = static_cast<int>(
-      std::clamp<long long>(index, 0, std::numeric_limits<int>::max()));
+  it.index = acp::middle::structure::advanced(it.index, n, 0);
   return it;
 }
 
@@ -152,12 +148,8 @@ acp_ga_t acp_dereference_vector_it(acp_vector_it_t it) {
 }
 
 int acp_distance_vector_it(acp_vector_it_t first, acp_vector_it_t last) {
-  if (first.vector.ga == last.vector.ga) {
-    return last.index - first.index;
-  }
-  Range range{};
-  make_range("acp_distance_vector_it", first, last, range);
-  return 0;
+  return Vectors::distance("acp_distance_vector_it", first.vector.ga,
+                           first.index, last.vector.ga, last.index);
 }
 
 }  // extern "C"
