@@ -1,43 +1,13 @@
 // Rows of operations on registered memory that the target's program got from
 // malloc. rows.cc lists them, and runner.cc runs them. No row may register
 // memory: memory.cc has done it before.
-#include <cstring>
-
+#include "copy_loop.h"
 #include "rows.h"
 #include "timing.h"
 
 namespace acp::perf {
 
 namespace {
-
-enum class Way : std::uint8_t { kPut, kGet };
-
-/// Puts and gets are both checked in this rank's outbox: a get row first puts
-/// the pattern that it will get, a put row fetches the pattern at the end.
-Outcome run_copy(Context& context,
-                 Samples& samples,
-                 Way way,
-                 std::uint64_t bytes) {
-  const Memory& memory = context.memory;
-  const acp_ga_t remote = context.peer.registered;
-  const acp_ga_t local = memory.outbox(context.rank);
-  const acp_ga_t destination = way == Way::kPut ? remote : local;
-  const acp_ga_t source = way == Way::kPut ? local : remote;
-  std::byte* own = memory.own_outbox();
-  fill_pattern(own, bytes, context.row);
-  if (way == Way::kGet) {
-    acp_complete(acp_copy(remote, local, bytes, ACP_HANDLE_NULL));
-    std::memset(own, 0, bytes);
-  }
-  measure(context.time_ns, 1, samples, [&] {
-    acp_complete(acp_copy(destination, source, bytes, ACP_HANDLE_NULL));
-  });
-  if (way == Way::kPut) {
-    std::memset(own, 0, bytes);
-    acp_complete(acp_copy(local, remote, bytes, ACP_HANDLE_NULL));
-  }
-  return expect(has_pattern(own, bytes, context.row), "copied bytes differ");
-}
 
 Outcome run_add(Context& context, Samples& samples) {
   const Memory& memory = context.memory;
@@ -67,7 +37,8 @@ Row copy_row(Way way, std::uint64_t bytes, Unit unit) {
               (is_put ? "raw.cma.write." : "raw.cma.read.") + size_name(bytes),
           .raw_network = unit == Unit::kTime ? "raw.udp" : "raw.udp.stream",
           .run = [way, bytes](Context& context, Samples& samples) {
-            return run_copy(context, samples, way, bytes);
+            return run_copies(context, samples, way, context.peer.registered,
+                              bytes, 1);
           }};
 }
 
