@@ -1,17 +1,18 @@
 #!/bin/sh
 # Takes the network from a job, and looks how the job ends. In case ports each host
-# lets only UDP of its narrowed range of ports pass, and the job does not notice.
+# lets only UDP of its narrowed range of ports pass, and the job does not notice. In
+# case vanishes four jobs lose the same host: one starts, one works, and in two the
+# ranks of the other hosts wait in acp_reset or in acp_finalize.
 #
 #   with-hosts -- failures.sh CASE ACPRUN STEADY
 set -eu
 # shellcheck source=tests/hosts/eventually.sh
 . "$HOST_TOOLS/eventually.sh"
 case=$1 acprun=$2 steady=$3
-seconds=60 stays_out='' limit_ms=15000
+seconds=60 limit_ms=15000
 case $case in
 returns) seconds=8 ;;
 ports) seconds=2 ;;
-vanishes.finalize) seconds=1 stays_out=4 ;;
 esac
 output=$TMPDIR/output
 
@@ -31,10 +32,6 @@ table inet wall {
   }
 }
 RULES
-}
-
-has_agent() { # host
-  ip netns pids "$1" | grep -q .
 }
 
 # Whether a rank of one host reports that the other host does not answer.
@@ -71,26 +68,86 @@ if test "$case" = ports; then
     narrow_ports "h$host"
   done
 fi
-# shellcheck disable=SC2086 # no word, or the rank that stays out of acp_finalize
-"$HOST_TOOLS/job" "$acprun" --acp-startermemsize=1M "$steady" $seconds \
-  $stays_out >"$output" 2>&1 &
-job=$!
-case $case in
-vanishes.start) eventually has_agent h3 ;;
-vanishes.finalize) eventually grep -q "stays out of acp_finalize" "$output" ;;
-*) eventually grep -q "first round" "$output" ;;
-esac || fail "the job did not begin"
 
-begin=$(now_ms)
-case $case in
-vanishes.start)
+start_job() { # output, word of steady...
+  output=$1
+  shift
+  : >"$output"
+  "$HOST_TOOLS/job" "$acprun" --acp-startermemsize=1M "$steady" "$@" \
+    >"$output" 2>&1 &
+  job=$!
+}
+
+no_process_is_left() {
+  for host in $(seq "$HOSTS"); do
+    test -z "$(ip netns pids "h$host")" || fail "processes are left on h$host"
+  done
+}
+
+# Whether the ranks of the other hosts have come to the call.
+wait_in() { # call
+  test "$(grep -c "^rank [0-9] calls acp_$1" "$output")" = $((2 * HOSTS - 1))
+}
+
+# Waits for the job of this output, and judges its end. h3 misses the others as soon
+# as they miss it.
+loses_host() { # job, output
+  output=$2
+  status=0
+  wait "$1" || status=$?
+  took=$(($(now_ms) - begin))
+  echo "${output##*/}: the job ended after $took ms: $(grep -m1 '^acprun: ' "$output")"
+  test $status != 0 || fail "the job ended well"
+  test $took -le $limit_ms || fail "the job ended after $took ms"
+  grep "^acprun: rank . on .* is lost: " "$output" |
+    grep -q "10.88.0.3" || fail "acprun does not name h3"
+}
+
+if test "$case" = vanishes; then
+  # The rank that stays out of the call is on h3.
+  start_job "$TMPDIR/resets" 0 reset 4
+  resets=$job
+  eventually wait_in reset || fail "the ranks do not wait in acp_reset"
+  start_job "$TMPDIR/finalizes" 0 finalize 4
+  finalizes=$job
+  eventually wait_in finalize || fail "the ranks do not wait in acp_finalize"
+  start_job "$TMPDIR/works" 60
+  works=$job
+  eventually grep -q "first round" "$output" || fail "the job did not begin"
+  # This remote shell tells that acprun is about to start the agent of h3.
+  cat >"$TMPDIR/rsh" <<RSH
+#!/bin/sh
+test "\$1" != 10.88.0.3 || : >"$TMPDIR/has_begun"
+exec "$HOST_TOOLS/in-host" "\$@"
+RSH
+  chmod +x "$TMPDIR/rsh"
+  export HOST_RSH="$TMPDIR/rsh"
+  start_job "$TMPDIR/starts" 60
+  starts=$job
+  eventually test -e "$TMPDIR/has_begun" || fail "the last job did not begin"
+  begin=$(now_ms)
   # The messages of acprun do not pass the bridge, so the start goes on. The
   # ranks of the other hosts need h3 after acp_init only.
   ip link set v3 down
   eventually grep -q "acp_init is over" "$output" || fail "no start without h3"
-  begin=$(now_ms)
-  ;;
-vanishes*) ip link set v3 down ;;
+  init_is_over=$(now_ms)
+  loses_host $resets "$TMPDIR/resets"
+  grep -q "^acprun: .*waiting in acp_reset" "$output" || fail "no rank was in acp_reset"
+  loses_host $finalizes "$TMPDIR/finalizes"
+  grep -q "^acprun: .*waiting in acp_finalize" "$output" ||
+    fail "no rank was in acp_finalize"
+  loses_host $works "$TMPDIR/works"
+  begin=$init_is_over
+  loses_host $starts "$TMPDIR/starts"
+  no_process_is_left
+  exit 0
+fi
+
+start_job "$output" $seconds
+eventually grep -q "first round" "$output" || fail "the job did not begin"
+
+begin=$(now_ms)
+case $case in
 returns)
   ip link set v3 down
   sleep 3 # the outage itself, not a wait for something
@@ -111,17 +168,10 @@ else
   test $took -le $limit_ms || fail "the job ended after $took ms"
 fi
 case $case in
-vanishes*)
-  # h3 misses the others as soon as they miss it.
-  grep "^acprun: rank . on .* is lost: " "$output" |
-    grep -q "10.88.0.3" || fail "acprun does not name h3"
-  ;;
 wall*)
   names "[23]" 2 3 || names "[45]" 3 2 || fail "acprun does not name both hosts"
   ;;
 esac
-for host in $(seq "$HOSTS"); do
-  test -z "$(ip netns pids "h$host")" || fail "processes are left on h$host"
-done
+no_process_is_left
 cat "$output"
 echo "the job ended after $took ms"

@@ -1,11 +1,14 @@
 #!/bin/sh
 # Kills one process of a job on all hosts, over and over: acprun, an agent, a
-# keeper or a rank, at any time from before the start to after the first rounds. The
-# remote shell of these hosts becomes the agent. The job must end soon, must leave no
-# process, and must name the host of the killed process with its ranks and a reason.
-# Only a killed acprun says nothing.
+# keeper or a rank. The remote shell of these hosts becomes the agent. The job must
+# end soon, must leave no process, and must name the host of the killed process with
+# its ranks and a reason. Only a killed acprun says nothing.
 #
 #   with-hosts -- kills.sh TIMES SEED ACPRUN STEADY
+#   with-hosts -- kills.sh calls SEED ACPRUN STEADY
+#
+# TIMES kills are at any time from before the start to after the first rounds, and
+# hit any process. `calls` makes one kill for each row of the table below.
 set -eu
 times=$1 seed=$2 acprun=$3 steady=$4
 # shellcheck source=tests/hosts/eventually.sh
@@ -14,9 +17,17 @@ output=$TMPDIR/output
 # A peer's silence ends a job after 10 s, so a job whose death was found by silence
 # alone fails here.
 limit_ms=2000
+# The rank that never comes to the call in which the others wait.
+absent=5
+
+# Kills within a call: what steady does after its work, and the process. With
+# `resets` the ranks call acp_reset again and again, so the kill meets any part of it.
+calls="reset:rank reset:absent reset:agent reset:keeper reset:acprun
+  finalize:rank finalize:absent finalize:agent finalize:keeper finalize:acprun
+  resets:rank resets:rank resets:agent resets:keeper resets:acprun"
 
 fail() { # text
-  echo "FAILED: $1; kill $kill of $times, seed $seed: $what after $delay s"
+  echo "FAILED: $1; kill $kill of $times, seed $seed: $what after $moment"
   cat "$output"
   exit 1
 }
@@ -48,14 +59,62 @@ draw() { # below, name
   echo "$seed $kill $2" | cksum | cut -d' ' -f1 | awk "{ print \$1 % $1 }"
 }
 
-worst=0
-for kill in $(seq "$times"); do
-  what=nothing
-  delay=$(awk "BEGIN { print $(draw 1200 delay) / 1000 }")
-  "$HOST_TOOLS/job" "$acprun" --acp-startermemsize=1M "$steady" 60 \
+# Starts a job. The shell in the background would empty the file later than a look at it.
+start() { # word of steady...
+  : >"$output"
+  "$HOST_TOOLS/job" "$acprun" --acp-startermemsize=1M "$steady" "$@" \
     >"$output" 2>&1 &
   job=$!
+}
+
+pass_time() { # below, in ms
+  delay=$(awk "BEGIN { print $(draw "$1" delay) / 1000 }")
+  moment="$delay s"
   sleep "$delay" # the moment of the death, not a wait for something
+}
+
+is_rank() { # process
+  test "$(cat "/proc/$1/comm" 2>/dev/null)" = steady
+}
+
+# Whether each rank has said what it does, and sleeps since. It sleeps in the call, or
+# is the rank that stays out.
+are_within() {
+  test "$(grep -c "^rank [0-9]* \(calls\|stays out of\) acp_" "$output")" = \
+    $((2 * HOSTS)) || return 1
+  for process in $(processes); do
+    ! is_rank "$process" || grep -qs "^State:.S" "/proc/$process/status" || return 1
+  done
+}
+
+go_on_with_resets() {
+  test "$(grep -c "goes on with acp_reset" "$output")" = $((2 * HOSTS))
+}
+
+# Whether a process is of a kind. The absent rank is one of its own.
+is_of_kind() { # process, kind
+  name=$(cat "/proc/$1/comm" 2>/dev/null) || return 1
+  number=$({ tr '\0' '\n' <"/proc/$1/environ"; } 2>/dev/null | sed -n 's/^ACP_RANK=//p')
+  case $2:$name in
+  acprun:acprun) test "$1" = $job ;;
+  agent:acprun) test "$1" != $job ;;
+  keeper:acprun-keeper) ;;
+  rank:steady) test "$number" != $absent ;;
+  absent:steady) test "$number" = $absent ;;
+  *) return 1 ;;
+  esac
+}
+
+# Prints one of the processes, drawn by the seed.
+one_of() { # process...
+  shift "$(draw $# process)"
+  echo "$1"
+}
+
+# Sets pid, at any time of the job.
+choose_at_any_time() {
+  start 60
+  pass_time 1200
   pids=$(processes)
   tries=200
   while test -z "$pids" && test $tries -gt 0; do # the machine is busy
@@ -63,10 +122,38 @@ for kill in $(seq "$times"); do
     sleep 0.05
     pids=$(processes)
   done
-  count=$(echo "$pids" | wc -w)
-  test "$count" -gt 0 || fail "there is no process"
+  test -n "$pids" || fail "there is no process"
   # shellcheck disable=SC2086 # the processes are words
-  pid=$(echo $pids | cut -d' ' -f$(($(draw "$count" process) + 1)))
+  pid=$(one_of $pids)
+}
+
+# Sets pid when the ranks are within a call.
+choose_in_call() { # call, kind
+  start 0 "$1" $absent
+  moment="acp_${1%s}"
+  if test "$1" = resets; then
+    eventually go_on_with_resets || fail "the ranks do not begin to reset"
+    pass_time 100
+    moment="acp_reset again and again, $moment"
+  else
+    eventually are_within || fail "the ranks do not wait in acp_$1"
+  fi
+  pids=
+  for process in $(processes); do
+    ! is_of_kind "$process" "$2" || pids="$pids $process"
+  done
+  test -n "$pids" || fail "there is no process of kind $2"
+  # shellcheck disable=SC2086 # the processes are words
+  pid=$(one_of $pids)
+}
+
+# The summary tells in which call the other ranks were.
+says_call() { # call
+  grep -q "^acprun: ranks [0-9,-]* were waiting in acp_$1\( for \|$\)" "$output"
+}
+
+# Kills the process, and looks how the job ends.
+kill_and_judge() {
   what="$(cat "/proc/$pid/comm" 2>/dev/null || echo gone) ($pid)"
   # A process that stands before acprun in its command, such as hostname, lives
   # for a moment only, and acprun does not see its death.
@@ -90,8 +177,27 @@ for kill in $(seq "$times"); do
   test $status != 0 || fail "the job ended well"
   test -z "$host" || says_why "$host" || fail "no reason, no rank, or not host h$host"
   test $took -le $worst || worst=$took
-  echo "$kill: $what at $delay s: status $status after $took ms,$(
+  echo "$kill: $what at $moment: status $status after $took ms,$(
     grep -m1 '^acprun: ' "$output" | cut -d: -f2- || true
   )"
-done
+}
+
+worst=0 kill=0 what=nothing moment=''
+if test "$times" = calls; then
+  for row in $calls; do
+    kill=$((kill + 1)) what=nothing
+    choose_in_call "${row%:*}" "${row#*:}"
+    kill_and_judge
+    case $row in
+    resets:* | *:acprun) ;;
+    *) says_call "${row%:*}" || fail "the summary does not name the call" ;;
+    esac
+  done
+else
+  while test $kill -lt "$times"; do
+    kill=$((kill + 1)) what=nothing
+    choose_at_any_time
+    kill_and_judge
+  done
+fi
 echo "the slowest end took $worst ms"

@@ -86,6 +86,7 @@ grep -q "rank 1 on .* at 10.88.0.2 .*exited with status 7" "$output" ||
   fail "acprun does not name rank and host"
 
 start_steady() {
+  : >"$output" # the line of the job before must not count
   on h1 "$acprun" -np 6 --host "$HOST_LIST" --acp-startermemsize=1M \
     "$steady" 60 >"$output" 2>&1 &
   job=$!

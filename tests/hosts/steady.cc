@@ -1,8 +1,10 @@
-// A job that works for SECONDS and checks every result: `steady SECONDS
-// [RANK]`. The tests of hosts start it, and meanwhile take away or attack the
-// network. With RANK, that rank never calls acp_finalize, where the others wait
-// for it. With the name of a file in STEADY_UNTIL it ends as soon as the file
-// exists, and tells its rounds four times a second.
+// A job that works for SECONDS and checks every result: `steady SECONDS [CALL
+// [RANK]]`. The tests of hosts start it, and meanwhile take away or attack the
+// network, or kill processes. After the work, CALL `finalize` or `reset` is
+// acp_finalize or acp_reset of all ranks but RANK, and the others wait there.
+// With CALL `resets` all ranks call acp_reset until the job is ended. With the
+// name of a file in STEADY_UNTIL the work ends as soon as the file exists, and
+// rank 0 tells its rounds four times a second.
 //
 // Each rank has in its starter memory a stop word, a counter, and for each
 // other rank a block. A round: each rank adds one to each counter, and puts a
@@ -134,6 +136,45 @@ class Watch {
   const char* file_ = std::getenv("STEADY_UNTIL");
 };
 
+/// Tells which call comes next. The tests wait for this line, which comes
+/// before the call: they look afterwards whether the process sleeps.
+void announce(const Rank& rank, const char* what) {
+  std::printf("rank %d %s\n", rank.me, what);
+  std::fflush(stdout);
+}
+
+/// Leaves the other ranks alone in their call until the job is ended.
+[[noreturn]] void stay_out(const Rank& rank, const std::string& call) {
+  announce(rank, ("stays out of acp_" + call).c_str());
+  for (;;) {
+    ::pause();
+  }
+}
+
+/// Ends only when the job is ended: no reset fails in a job that is well.
+void reset_until_the_end(const Rank& rank) {
+  for (bool is_first = true; acp_reset(rank.me) == 0; is_first = false) {
+    if (is_first) {
+      announce(rank, "goes on with acp_reset");
+    }
+  }
+}
+
+/// Brings the ranks into the call of the command line, for deaths within it.
+/// Returns when a reset has failed, or when acp_finalize is to come.
+void enter_call(const Rank& rank, const std::string& call, int absent) {
+  if (call == "resets") {
+    return reset_until_the_end(rank);
+  }
+  if (rank.me == absent) {
+    stay_out(rank, call);
+  }
+  announce(rank, ("calls acp_" + call).c_str());
+  if (call == "reset") {
+    acp_reset(rank.me);
+  }
+}
+
 }  // namespace
 
 /// Rank 0 prints a line after acp_init and after the first round, and one at
@@ -172,10 +213,8 @@ int main(int argc, char** argv) {
     std::printf("%llu rounds were exact\n",
                 static_cast<unsigned long long>(rank.round));
   }
-  if (argc > 2 && rank.me == std::stoi(argv[2])) {
-    std::printf("rank %d stays out of acp_finalize\n", rank.me);
-    for (;;)
-      ::pause();
+  if (argc > 2) {
+    enter_call(rank, argv[2], argc > 3 ? std::stoi(argv[3]) : -1);
   }
   return acp_finalize() == 0 ? 0 : 1;
 }
