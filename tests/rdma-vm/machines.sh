@@ -64,6 +64,18 @@ ACP_NET=auto ACP_LOG=info job 4 qmp/qmp_message qmp_start_all_to_all \
 grep -q "ACP_NET=auto: ib between hosts" "$output" ||
   fail "ACP_NET=auto took no RDMA devices"
 
+# ---- acp_info --job: the network between the machines, and the device of each
+ACP_NET=auto "$bin/acprun" -np 4 --host 10.77.0.1:2,10.77.0.2:2 "$bin/acp_info" --job \
+  >"$output" 2>&1 || fail "acp_info --job over two machines"
+for machine in 1 2; do
+  grep -qE "^rdma-vm$machine +$((2 * machine - 2))-$((2 * machine - 1)) +0: rxe0 port 1, eth0 at 10\.77\.0\.$machine\$" \
+    "$output" || fail "acp_info --job does not tell the device of machine $machine"
+done
+grep -qE "^network +verbs \(ACP_NET=auto: ib between hosts " "$output" ||
+  fail "acp_info --job does not tell that the machines use RDMA"
+grep -qE "^atomics +inside a host by CPUs, between hosts by the owner's agent " \
+  "$output" || fail "acp_info --job does not tell who executes atomics"
+
 # ---- One of the machines is gone at once, without a word
 mkfifo "$work/order"
 # The shell there has begun to read before the job starts, so nothing but the
