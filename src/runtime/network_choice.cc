@@ -44,6 +44,7 @@ class Chooser {
   Proposal proposal_of(std::uint32_t proc) const;
   ProposalReview review(Proposal mine) const;
   Result<ChosenNetwork> open_named(std::string why);
+  Result<ChosenNetwork> open_named_between_hosts();
   Result<ChosenNetwork> open_alike();
   Result<ChosenNetwork> open_udp(std::uint32_t other);
   Result<ChosenNetwork> open_both(std::uint32_t other);
@@ -126,7 +127,7 @@ std::string why_named(std::string_view name) {
              : fmt::format("ACP_NET={}", name);
 }
 
-/// Opens the network that the settings name.
+/// Opens the network that the settings name; udp with ACP_NET=auto.
 Result<ChosenNetwork> Chooser::open_named(std::string why) {
   auto network = open_(context({}));
   if (!network.ok()) {
@@ -135,13 +136,20 @@ Result<ChosenNetwork> Chooser::open_named(std::string why) {
   return ChosenNetwork{std::move(*network), nullptr, nullptr, std::move(why)};
 }
 
+/// All processes propose alike, with another ACP_NET than auto.
+Result<ChosenNetwork> Chooser::open_named_between_hosts() {
+  std::string why = why_named(named_);
+  log(LogLevel::kInfo, "{}", why);
+  return open_named(std::move(why));
+}
+
 /// All processes propose alike, with ACP_NET=auto.
 Result<ChosenNetwork> Chooser::open_alike() {
   if (rdma_ == nullptr) {
     std::string why =
         "ACP_NET=auto: udp between hosts: no rank has an RDMA device that it "
         "can use, or the settings ask for udp";
-    log(LogLevel::kDebug, "{}", why);
+    log(LogLevel::kInfo, "{}", why);
     return open_named(std::move(why));
   }
   std::string why = fmt::format("ACP_NET=auto: {} between hosts ({})",
@@ -233,7 +241,7 @@ Result<ChosenNetwork> Chooser::choose() {
   const ProposalReview all = review(mine);
   switch (all.use()) {
     case NetworkUse::kAlike:
-      return named_ == "auto" ? open_alike() : open_named(why_named(named_));
+      return named_ == "auto" ? open_alike() : open_named_between_hosts();
     case NetworkUse::kUdp: return open_udp(all.other());
     case NetworkUse::kBoth:
       return has_card_parts(segment_) ? open_both(all.other())

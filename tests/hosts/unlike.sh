@@ -24,12 +24,19 @@ fails ACP_NET=udp \
   "ACP_NET=\(auto $here 1\|udp $here 0\) has another: give all ranks the same"
 fails ACP_SHM=off \
   "ranks 0 and 1 are on one host, and only one of them shares memory there"
-ACP_LOG=info "$HOST_TOOLS/job" "$acprun" "$program" >"$output" 2>&1
-grep -q "4 ranks, ACP_NET=auto" "$output" || {
-  echo "FAILED: a job without RDMA devices has another network than auto"
-  cat "$output"
-  exit 1
+# says TEXT: each of the four ranks tells which network the job uses, and why.
+says() {
+  ACP_LOG=info "$HOST_TOOLS/job" "$acprun" "$program" >"$output" 2>&1
+  test "$(grep -c "info: $1" "$output")" = 4 || {
+    echo "FAILED: not every rank says: $1"
+    cat "$output"
+    exit 1
+  }
 }
+says "ACP_NET=auto: udp between hosts: no rank has an RDMA device"
+export ACP_NET=shm
+says "ACP_NET=shm: shared memory inside a host, udp between hosts"
+unset ACP_NET
 
 # h2 sees an empty folder where h1 has the program.
 mkdir "$TMPDIR/programs"
