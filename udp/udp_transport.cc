@@ -154,8 +154,8 @@ UdpTransport::UdpTransport(UdpOptions options,
       name_of(guard_.cipher_with(card.has_aes), options_.security));
 }
 
-/// Runs in acp_finalize. tests/multiproc reads this line: one test counts
-/// datagrams and another one their acks.
+/// Runs in acp_finalize. Tests read counts of this line by the words around
+/// them: batching_test.cc, crowd_test.cc and incast_test.cc.
 UdpTransport::~UdpTransport() {
   tell_statistics();
   const Counters& c = shared_.counters;

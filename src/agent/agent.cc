@@ -260,9 +260,10 @@ Status Agent::run_step(const protocol::Step& step,
     // An atomic of the CPU is not atomic with atomics of the device.
     log_error(
         "an atomic of 8 bytes at {:#018x} came by message: a device executes "
-        "them (ACP_VERBS_ATOMICS=device), but could not register this memory; "
-        "raise the limit of locked memory (ulimit -l), or set "
-        "ACP_VERBS_ATOMICS=agent",
+        "them (ACP_VERBS_ATOMICS or ACP_UCX_ATOMICS is \"device\"), but could "
+        "not "
+        "register this memory; raise the limit of locked memory (ulimit -l), "
+        "or unset that setting",
         step.remote);
     return Status::kUnsupported;
   } else {

@@ -19,7 +19,7 @@ enum class TrafficCount : std::uint8_t {
   kReceived,       ///< Packets, the dropped ones included.
   kReceivedBytes,  ///< Bytes of these packets.
   kSentAgain,      ///< Packets whose contents had been sent before.
-  kNeedless,       ///< Part of kSentAgain: the earlier packet had arrived.
+  kNeedless,       ///< Part of kSentAgain: an ack named an earlier packet.
   kUnsent,         ///< Packets that the system has refused.
   kDuplicates,     ///< Contents that came again.
   kNotHeld,        ///< Dropped: early, and no room to keep it.
