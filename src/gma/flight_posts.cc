@@ -200,6 +200,9 @@ Status FlightSender::post_chain(PeerQueue& queue,
       return Status::kUnsupported;
     }
     const Status status = remote_step(step, remotes[count++]);
+    if (status == Status::kUnsupported) {
+      return status;  // the chain goes another way, from its first step on
+    }
     if (status != Status::kOk) {
       operation.current = i;
       return status;

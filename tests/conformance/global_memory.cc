@@ -416,6 +416,48 @@ SPMD_CASE(
   }
 }
 
+SPMD_CASE(unregistered_memory_refuses_chains,
+          "acp_unregister_memory: large puts with words fail, and end") {
+  constexpr std::size_t kPiece = 8192;
+  constexpr std::size_t kPieces = 12;
+  constexpr std::size_t kBytes = kPieces * kPiece;
+  const int right = spmd::right_of(acp_rank());
+  const Block block(Memory::kLibrary, kBytes + 8);
+  const acp_ga_t word = block.at(right, kBytes);
+  std::vector<std::byte> bytes(kBytes);
+  // A rank may know how to reach the memory, or may have to ask.
+  for (const bool is_known : {false, true}) {
+    const acp_atkey_t key = acp_register_memory(bytes.data(), kBytes, 0);
+    EXPECT(key != ACP_ATKEY_NULL);
+    const auto all = spmd::gather(acp_query_ga(key, bytes.data()));
+    const acp_ga_t theirs = all[static_cast<std::size_t>(right)];
+    if (is_known) {
+      EXPECT_DONE(acp_copy(theirs, block.mine(), kBytes, ACP_HANDLE_NULL));
+    }
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_EQ(acp_unregister_memory(key), 0);
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_REJECTED(
+        acpx_put_signal(theirs, block.mine(), kBytes, word, 1, ACP_HANDLE_NULL),
+        ACPX_BAD_KEY);
+    std::array<acpx_op_t, kPieces + 1> steps{};
+    for (std::size_t i = 0; i < kPieces; ++i) {
+      steps[i].opcode = ACPX_PUT;
+      steps[i].remote = theirs + i * kPiece;
+      steps[i].local = block.mine(i * kPiece);
+      steps[i].size = kPiece;
+    }
+    steps.back().opcode = ACPX_ADD8;
+    steps.back().flags = ACPX_SIGNAL;
+    steps.back().remote = word;
+    steps.back().operand = 1;
+    EXPECT_REJECTED(acpx_post(steps.data(), steps.size(), ACP_HANDLE_NULL),
+                    ACPX_BAD_KEY);
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_EQ(block.word(kBytes / 8).load(), std::uint64_t{0});
+  }
+}
+
 SPMD_CASE(regions_come_and_go,
           "acp_unregister_memory: 1,000 regions used by others, none after") {
   constexpr std::size_t kBytes = 1000;

@@ -241,6 +241,18 @@ TEST_CASE("verbs post: a large copy waits for its window", "[verbs][keys]") {
     }));
     CHECK(near.done.empty());
   }
+  SECTION("until the owner denies, where each pass offers it twice") {
+    const RemoteStep stale = pair.step(Opcode::kPut, 0, 0, 64 << 10, 1);
+    const std::array<std::byte, 8> word{};
+    const std::span<const std::byte> message = word;
+    REQUIRE(pair.until([&] {
+      CHECK(near.endpoint().post_then_send({&stale, 1}, 1, {&message, 1}) ==
+            Status::kUnsupported);
+      return near.endpoint().post({&stale, 1}, 1) != Status::kAgain;
+    }));
+    CHECK(near.transport->counters().control.wanted == 1);
+    CHECK(near.done.empty());
+  }
   SECTION("until the peer fails") {
     CHECK(near.endpoint().post({&large, 1}, 1) == Status::kAgain);
     far.transport.reset();

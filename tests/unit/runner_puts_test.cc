@@ -11,11 +11,11 @@ namespace {
 
 using protocol::Opcode;
 
-constexpr std::size_t kPut = 600;  // two exceed a message
+constexpr std::size_t kLargePut = 600;  // two exceed a message
 constexpr std::size_t kPuts = 3;
-constexpr std::size_t kData = 4096;  // where the first put goes
+constexpr std::size_t kFirstPut = 4096;  // where the first put goes
 constexpr std::size_t kStride = 1024;
-constexpr std::size_t kResult = kPuts * kPut + 48;
+constexpr std::size_t kOldWord = kPuts * kLargePut + 48;
 
 /// A peer whose endpoint posts puts and joins words, which its agent executes;
 /// and a chain: puts, an empty one, a word, and a word with a result and a
@@ -26,7 +26,7 @@ class PutsWorld {
     endpoint.post_status = always(Status::kOk);
     endpoint.posts_words = false;
     endpoint.post_then_send_status = always(Status::kOk);
-    for (std::size_t i = 0; i < kPuts * kPut; ++i) {
+    for (std::size_t i = 0; i < kPuts * kLargePut; ++i) {
       world.memory[i] = static_cast<std::byte>(i * 7);
     }
   }
@@ -34,12 +34,14 @@ class PutsWorld {
   std::vector<Step> steps() {
     std::vector<Step> all;
     for (std::size_t i = 0; i < kPuts; ++i) {
-      all.push_back(bulk_step(Opcode::kPut, world.far(2, kData + i * kStride),
-                              world.mine + i * kPut, kPut));
+      all.push_back(bulk_step(Opcode::kPut,
+                              world.far(2, kFirstPut + i * kStride),
+                              world.mine + i * kLargePut, kLargePut));
     }
-    all.push_back(bulk_step(Opcode::kPut, world.far(2, kData), world.mine, 0));
+    all.push_back(
+        bulk_step(Opcode::kPut, world.far(2, kFirstPut), world.mine, 0));
     all.push_back(word_step(Opcode::kPut8, world.far(2, 0), 0, 5));
-    Step add = word_step(Opcode::kAdd, world.far(2, 8), world.mine + kResult);
+    Step add = word_step(Opcode::kAdd, world.far(2, 8), world.mine + kOldWord);
     add.flags = protocol::kSignalFlag;
     all.push_back(add);
     return all;
@@ -47,10 +49,10 @@ class PutsWorld {
 
   bool has_data() const {
     for (std::size_t i = 0; i < kPuts; ++i) {
-      const auto from = world.memory.begin() + static_cast<long>(i * kPut);
-      if (!std::equal(
-              from, from + kPut,
-              peer.memory.begin() + static_cast<long>(kData + i * kStride))) {
+      const auto from = world.memory.begin() + static_cast<long>(i * kLargePut);
+      if (!std::equal(from, from + kLargePut,
+                      peer.memory.begin() +
+                          static_cast<long>(kFirstPut + i * kStride))) {
         return false;
       }
     }
@@ -164,6 +166,25 @@ TEST_CASE("runner puts: an endpoint that takes no post gets step after step",
     ++messages;
   }
   CHECK(messages == static_cast<int>(kPuts) + 2);
+  CHECK(puts.world.has_ended(chain, Status::kOk));
+  CHECK(puts.has_data());
+}
+
+// An endpoint whose peer denies the memory: each offer of a post is refused, in
+// whatever way, and the agent gets messages.
+TEST_CASE("runner puts: a chain that waited for a denied window goes on",
+          "[gma][runner]") {
+  PutsWorld puts;
+  puts.endpoint.post_then_send_status = nullptr;
+  puts.endpoint.post_status = always(Status::kAgain);
+  const Operation& chain = puts.world.start(puts.steps());
+  CHECK(puts.world.runner.has_unsent());
+  CHECK(puts.endpoint.posted.empty());
+  CHECK(puts.endpoint.sent.empty());
+  puts.endpoint.post_status = nullptr;
+  for (puts.world.pump(); !puts.endpoint.sent.empty(); puts.world.pump()) {
+    puts.reply();
+  }
   CHECK(puts.world.has_ended(chain, Status::kOk));
   CHECK(puts.has_data());
 }

@@ -18,13 +18,20 @@ enum class Feasible : std::uint8_t {
 /// One question at a time. Guarded by the engine's lock.
 class Question {
  public:
-  /// Whether the peer has refused the byte of the step. True once: the next try
-  /// of the step asks again.
+  /// Tries of a step that one denial answers. The engine may offer a step
+  /// several times before the next poll: in its whole chain, with words behind
+  /// it, and alone. If only the first of these offers found the denial, the
+  /// second would ask again, and so on for ever. A limit lets a later step ask
+  /// whether the peer can register the memory by now.
+  static constexpr int kTriesOfDenial = 16;
+
+  /// Whether the peer has refused the byte of the step. After kTriesOfDenial
+  /// tries the next one asks again.
   bool take_denial(const RemoteStep& step, std::uint64_t offset) noexcept {
     const bool is_answer =
-        is_denied_ && asked_.key == step.key && asked_.offset == offset &&
+        denials_ != 0 && asked_.key == step.key && asked_.offset == offset &&
         asked_.state == step.state && asked_.state_mask == step.state_mask;
-    is_denied_ = is_denied_ && !is_answer;
+    denials_ -= is_answer ? 1 : 0;
     return is_answer;
   }
 
@@ -34,7 +41,7 @@ class Question {
       return false;
     }
     is_open_ = true;
-    is_denied_ = false;
+    denials_ = 0;
     asked_ = step;
     asked_.offset = offset;
     return true;
@@ -43,18 +50,20 @@ class Question {
   /// A kRegion has come. Size 0 means no. A window of another registration of
   /// the key means no as well: the region that the step names is gone.
   void on_answer(const Control& told) noexcept {
-    is_denied_ = is_open_ && (told.size == 0 || ((told.state ^ asked_.state) &
-                                                 asked_.state_mask) != 0);
+    const bool is_denied =
+        is_open_ && (told.size == 0 ||
+                     ((told.state ^ asked_.state) & asked_.state_mask) != 0);
+    denials_ = is_denied ? kTriesOfDenial : 0;
     is_open_ = false;
   }
 
   /// The answer is of no use.
-  void deny() noexcept { is_denied_ = true; }
+  void deny() noexcept { denials_ = kTriesOfDenial; }
 
  private:
-  bool is_open_ = false;    ///< A kWant is unanswered.
-  bool is_denied_ = false;  ///< It was denied; no step has failed yet.
-  RemoteStep asked_;        ///< The step of the last kWant.
+  bool is_open_ = false;  ///< A kWant is unanswered.
+  int denials_ = 0;       ///< Tries that the last denial will still answer.
+  RemoteStep asked_;      ///< The step of the last kWant.
 };
 
 }  // namespace acp::transport
