@@ -24,7 +24,7 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
   return number;
 }
 
-/// Cuts the text at commas that are outside of brackets.
+/// Divides the text at commas that are outside of brackets.
 std::vector<std::string_view> split_outside(std::string_view text) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;

@@ -107,7 +107,7 @@ struct Reason {
 std::string encode_reason(const Reason& reason);
 Reason decode_reason(std::string_view text);
 
-/// Cuts a stream of bytes into messages. Makes no system call; used by one
+/// Divides a stream of bytes into messages. Makes no system call; used by one
 /// thread.
 class HostMessageReader {
  public:

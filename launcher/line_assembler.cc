@@ -1,4 +1,4 @@
-// Cuts a stream of bytes into lines. Called by Output for each piece that it
+// Divides a stream of bytes into lines. Called by Output for each piece that it
 // reads. Makes no system call; a line without an end is bounded.
 #include "launcher/line_assembler.h"
 

@@ -24,8 +24,8 @@ namespace {
 
 constexpr const char* kLoopback = "loopback";
 
-/// "" where the resolver knows no address. Of several it takes the smallest
-/// text, one of IPv4 first: the resolver may give them in any order.
+/// "" where the resolver knows no address. Where it knows several, which it may
+/// give in any order, the smallest text counts, one of IPv4 first.
 std::string address_of(const std::string& name) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;

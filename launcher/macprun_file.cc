@@ -20,7 +20,8 @@ struct Line {
   std::string text;
 };
 
-/// Cuts a comment, which begins at a `#` that is the first character of a word.
+/// Removes a comment, which begins at a `#` that is the first character of a
+/// word.
 std::string_view without_comment(std::string_view text) {
   char quote = '\0';
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -53,9 +53,9 @@ struct Counters {
   std::uint64_t replayed = 0;        ///< Dropped: a transmission taken before.
 };
 
-/// Counts of one peer in one color, kept only for ACP_STATS. Of datagrams that
-/// were dropped only those count here whose address and port are the peer's. A
-/// plain value.
+/// Counts of one peer in one color, kept only for ACP_STATS. A dropped
+/// datagram counts here only if its address and port are the peer's. A plain
+/// value.
 struct PeerCounts {
   std::uint64_t sent_bytes = 0;
   std::uint64_t received = 0;        ///< Datagrams that passed every check.

@@ -210,7 +210,7 @@ bool bind_to(const UniqueFd& fd, const SocketAddress& address) {
 /// Takes a free port of the address, then lets connected sockets share it. The
 /// order matters: a socket that already shares may be given a port that another
 /// process shares.
-UniqueFd hold_port(const SocketAddress& own) {
+UniqueFd reserve_port(const SocketAddress& own) {
   UniqueFd fd = make_sender(own);
   return fd && bind_to(fd, own) && share_port(fd.get()) ? std::move(fd)
                                                         : UniqueFd();
@@ -279,7 +279,7 @@ Status KernelSocket::add_color(const transport::LocalAddress& local) {
 void KernelSocket::add_send_port(transport::Color color) {
   Address any_port = addresses_[color];
   any_port.port = 0;
-  UniqueFd holder = hold_port(socket_address(color, any_port));
+  UniqueFd holder = reserve_port(socket_address(color, any_port));
   SocketAddress bound{};
   socklen_t size = sizeof bound;
   if (holder && ::getsockname(holder.get(), &bound.any, &size) == 0) {

@@ -1,6 +1,7 @@
 // Control rows of an endpoint: the part of ControlRows that needs the
 // connection. Called by the other parts of Endpoint, by ControlRows and by
-// VerbsTransport.
+// VerbsTransport. Nothing here waits, and no row leaves an endpoint that is not
+// ready.
 #include "verbs/endpoint.h"
 
 namespace acp::verbs {

@@ -29,8 +29,8 @@ inline constexpr std::uint32_t kMostForEmpty = 64;
 /// memory, although that grows by 16 buffers at a time.
 inline constexpr std::uint32_t kReceivesAtStart = 96;
 
-/// Windows of one packet that have a buffer each in a shared queue. Of more
-/// such windows, kSharers have one buffer at first.
+/// Windows of one packet that have a buffer each in a shared queue. Beyond
+/// that number, kSharers windows have one buffer together at first.
 inline constexpr std::uint32_t kUnshared = 16;
 inline constexpr std::uint32_t kSharers = 4;
 

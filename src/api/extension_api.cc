@@ -10,7 +10,7 @@
 #include "gma/call_name.h"
 #include "gma/chain.h"
 #include "gma/describe.h"
-#include "gma/step_scope.h"
+#include "gma/progress_step_scope.h"
 
 using acp::Status;
 using acp::api::as_handle;
@@ -37,7 +37,7 @@ int wait_for(acp::runtime::Task& mine,
              acp::protocol::WaitKind kind,
              int timeout_ms,
              const std::function<bool()>& is_done) {
-  if (acp::gma::is_inside_step()) {
+  if (acp::gma::is_inside_progress_step()) {
     fail(Status::kAgain);  // A progress step may not wait.
     return -1;
   }

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "gma/call_name.h"
 #include "gma/describe.h"
+#include "gma/progress_step_scope.h"
 #include "gma/route.h"
-#include "gma/step_scope.h"
 #include "gmm/cross_copy_guard.h"
 
 namespace acp::gma {
@@ -244,10 +244,10 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
 /// wait never sleeps in epoll either: the progress thread may have that role
 /// and be blocked in such a step.
 Status Engine::make_room() {
-  if (is_inside_step()) {
+  if (is_inside_progress_step()) {
     return Status::kAgain;
   }
-  const StepScope no_steps;
+  const ProgressStepScope no_steps;
   WaitPurpose purpose;
   purpose.kind = protocol::WaitKind::kComplete;
   return wait_until(wait_host_, purpose, TimePoint::max(),
@@ -350,7 +350,7 @@ Status Engine::complete_slow(Handle handle, TimePoint deadline) {
     return Status::kOk;
   }
   if (sequence > queue_.completed()) {
-    if (is_inside_step()) {
+    if (is_inside_progress_step()) {
       return Status::kAgain;
     }
     WaitPurpose purpose;
@@ -376,7 +376,7 @@ bool Engine::is_complete(Handle handle) {
     settle_stores();
     return true;
   }
-  if (!is_inside_step()) {
+  if (!is_inside_progress_step()) {
     wait_host_.make_progress();
   }
   return is_done();

@@ -121,8 +121,8 @@ Result<AddressSpace::Region> AddressSpace::read_region(
 }
 
 /// The fields of the address come first, then the slice of its rank, then the
-/// key table there. Of a rank without a slice here nothing more can be checked:
-/// its agent does that.
+/// key table there. If the rank has no slice here, its agent checks the
+/// rest.
 Result<Target> AddressSpace::locate(GlobalAddress ga,
                                     std::uint64_t size) const noexcept {
   if (ga == kNullAddress) {

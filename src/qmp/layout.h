@@ -15,7 +15,8 @@ enum class Layout {
   /// the first axes whole.
   kLeastSurface,
   /// The prime factors of the number of nodes, largest first, each divide the
-  /// largest extent left that they divide. Of equal extents it is the later
+  /// largest extent left that they divide. Where extents are equal, it is the
+  /// later
   /// axis, until that is split. The published library divides so.
   kPublished,
 };

@@ -1,6 +1,6 @@
-// Cuts bytes into values of a key-value space and joins them again. Called by
-// the bootstrap under other launchers than acprun and by a fuzz target. It does
-// no input or output.
+// Divides bytes into values of a key-value space and joins them again. Called
+// by the bootstrap under other launchers than acprun and by a fuzz target. It
+// does no input or output.
 #include "runtime/host_bundle.h"
 
 #include <fmt/core.h>

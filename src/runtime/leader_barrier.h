@@ -62,7 +62,8 @@ class LeaderBarrier {
   std::uint32_t number_ = 0;  ///< Barriers begun, modulo 2^32.
   /// A call of a leader has ended early, and advance() is a progress step.
   bool is_step_ = false;
-  bool is_over_ = false;  ///< That step has seen the end. Guarded by Steps.
+  bool is_over_ =
+      false;  ///< That step has seen the end. Guarded by ProgressSteps.
 };
 
 }  // namespace acp::runtime

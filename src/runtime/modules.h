@@ -18,7 +18,7 @@ namespace acp::runtime {
 /// one thread; read-only afterwards.
 class Modules {
  public:
-  /// Modules of the program. Those of the library have the numbers behind, so
+  /// Modules of the program. The library's own have the numbers behind, so
   /// it only has to be more than a program needs.
   static constexpr std::size_t kMaxModules = 64;
 

@@ -78,7 +78,8 @@ class PmiClient : public ProcessManager {
 /// not logged.
 Result<std::unique_ptr<ProcessManager>> connect_by_pmi1(const WaitLimit& limit);
 
-/// The client of PMI-2: srun --mpi=pmi2, and Hydra. As connect_by_pmi1().
+/// The client of PMI-2: srun --mpi=pmi2, and Hydra. It fails as
+/// connect_by_pmi1() does.
 Result<std::unique_ptr<ProcessManager>> connect_by_pmi2(const WaitLimit& limit);
 
 /// Connects a client of the class to the launcher of this process.

@@ -13,7 +13,7 @@
 #include "base/futex.h"
 #include "base/host_facts.h"
 #include "base/thread.h"
-#include "gma/step_scope.h"
+#include "gma/progress_step_scope.h"
 #include "runtime/progress_loop.h"
 
 namespace acp::runtime {
@@ -93,7 +93,7 @@ class Progress::Caller final : public Sleeper {
 
   /// Does not wait for another thread that runs the steps: it may take long,
   /// and the caller may have a deadline.
-  Steps::Outcome run_steps_again() override {
+  ProgressSteps::Outcome run_steps_again() override {
     progress_.take_wish();
     return progress_.steps_.run();
   }
@@ -128,14 +128,15 @@ class Progress::Thread final : public ProgressActions, public Sleeper {
     steps_added_ = progress_.steps_.added();
     const gma::Arrivals arrivals = progress_.engine_->progress();
     progress_.take_wish();
-    const Steps::Outcome steps = progress_.steps_.run();
-    const bool has_moved = steps == Steps::Outcome::kMoved;
+    const ProgressSteps::Outcome steps = progress_.steps_.run();
+    const bool has_moved = steps == ProgressSteps::Outcome::kMoved;
     progress_.count_arrivals(arrivals, has_moved);
     if (arrivals != gma::Arrivals::kNone || has_moved) {
       return ProgressStates::Pass::kMoved;
     }
-    return steps == Steps::Outcome::kBusy ? ProgressStates::Pass::kBusy
-                                          : ProgressStates::Pass::kNothing;
+    return steps == ProgressSteps::Outcome::kBusy
+               ? ProgressStates::Pass::kBusy
+               : ProgressStates::Pass::kNothing;
   }
 
   void stop_watching() override {
@@ -183,7 +184,7 @@ class Progress::Thread final : public ProgressActions, public Sleeper {
            progress_.steps_.added() != steps_added_;
   }
 
-  Steps::Outcome run_steps_again() override {
+  ProgressSteps::Outcome run_steps_again() override {
     progress_.take_wish();
     return progress_.steps_.run_last();
   }
@@ -196,7 +197,8 @@ class Progress::Thread final : public ProgressActions, public Sleeper {
   Duration busy_nap() const override { return ProgressStates::kBusyNap; }
 
  private:
-  std::uint64_t steps_added_ = 0;  ///< Steps::added() before the last pass.
+  std::uint64_t steps_added_ =
+      0;  ///< ProgressSteps::added() before the last pass.
 };
 
 Progress::Progress(const protocol::HostSegment& segment,
@@ -268,7 +270,7 @@ void Progress::stop() {
   thread_.join();
 }
 
-Status Progress::add_step(Steps::Function function, void* argument) {
+Status Progress::add_step(ProgressSteps::Function function, void* argument) {
   const Status status = steps_.add(function, argument);
   if (status == Status::kOk) {
     rouse_sleeper();  // it runs the step, and from now on it wants signals
@@ -276,27 +278,28 @@ Status Progress::add_step(Steps::Function function, void* argument) {
   return status;
 }
 
-Status Progress::remove_step(Steps::Function function, void* argument) {
+Status Progress::remove_step(ProgressSteps::Function function, void* argument) {
   return steps_.remove(function, argument);
 }
 
 bool Progress::make_progress() {
   count(caller_passes_);
   const gma::Arrivals arrivals = engine_->progress();
-  count_arrivals(arrivals, run_steps_of_caller() == Steps::Outcome::kMoved);
+  count_arrivals(arrivals,
+                 run_steps_of_caller() == ProgressSteps::Outcome::kMoved);
   return arrivals != gma::Arrivals::kNone;
 }
 
 /// A step that finds its data in use, or that another thread runs at this
 /// moment, may miss what has just arrived, and this caller may not come back. A
 /// thread that is not asleep runs the steps in its last look at the latest.
-Steps::Outcome Progress::run_steps_of_caller() {
-  if (gma::is_inside_step()) {
-    return Steps::Outcome::kIdle;
+ProgressSteps::Outcome Progress::run_steps_of_caller() {
+  if (gma::is_inside_progress_step()) {
+    return ProgressSteps::Outcome::kIdle;
   }
   take_wish();
-  const Steps::Outcome outcome = steps_.run();
-  if (outcome == Steps::Outcome::kBusy) {
+  const ProgressSteps::Outcome outcome = steps_.run();
+  if (outcome == ProgressSteps::Outcome::kBusy) {
     rouse_sleeper();
   }
   return outcome;
@@ -350,7 +353,7 @@ void Progress::leave_wait() {
 /// blocked until that step ends.
 void Progress::sleep(const std::function<bool()>& is_done, Duration limit) {
   awake_callers_.fetch_sub(1, std::memory_order_relaxed);
-  if (transports_->has_net() && !gma::is_inside_step() &&
+  if (transports_->has_net() && !gma::is_inside_progress_step() &&
       poller_.take([this] { rouse_sleeper(); })) {
     Caller self(*this, is_done);
     (void)sleep_in_epoll(self, SteadyClock().now() + limit);

@@ -57,7 +57,7 @@
 #include "runtime/core_table.h"
 #include "runtime/epoll_watch.h"
 #include "runtime/poller_role.h"
-#include "runtime/steps.h"
+#include "runtime/progress_steps.h"
 #include "runtime/transport_set.h"
 #include "runtime/wait_record.h"
 #include "transport/shm/doorbell_socket.h"
@@ -83,10 +83,12 @@ class Progress final : public gma::WaitHost {
   /// Ends and joins it. Safe to call twice.
   void stop();
 
-  /// Steps::add() and Steps::remove(). A step that is added runs at once and
-  /// then after each pass.
-  [[nodiscard]] Status add_step(Steps::Function function, void* argument);
-  [[nodiscard]] Status remove_step(Steps::Function function, void* argument);
+  /// ProgressSteps::add() and ProgressSteps::remove(). A step that is added
+  /// runs at once and then after each pass.
+  [[nodiscard]] Status add_step(ProgressSteps::Function function,
+                                void* argument);
+  [[nodiscard]] Status remove_step(ProgressSteps::Function function,
+                                   void* argument);
 
   /// Has the steps run within kTick, although nothing arrives: invariant 8 of
   /// progress_loop.h.
@@ -120,7 +122,7 @@ class Progress final : public gma::WaitHost {
 
   void free_thread_from_bound_core() noexcept;
   void count_arrivals(gma::Arrivals arrivals, bool has_moved) noexcept;
-  Steps::Outcome run_steps_of_caller();
+  ProgressSteps::Outcome run_steps_of_caller();
   void take_wish() noexcept;
   void rouse_sleeper() noexcept;
   void move_nap_word() noexcept;
@@ -135,7 +137,7 @@ class Progress final : public gma::WaitHost {
   CoreTable cores_;
   gma::Engine* engine_ = nullptr;       ///< Written by attach().
   TransportSet* transports_ = nullptr;  ///< Written by attach().
-  Steps steps_;                         ///< Locks by itself.
+  ProgressSteps steps_;                 ///< Locks by itself.
   /// The steps have work that no arrival tells of. Set by hurry_steps(), and
   /// cleared by the thread that runs the steps next, before it runs them.
   std::atomic<bool> steps_are_wanted_{false};

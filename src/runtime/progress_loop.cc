@@ -43,11 +43,11 @@ bool may_sleep(EpollSleeper& sleeper, TimePoint& limit) {
   if (!sleeper.arm(limit) || sleeper.is_over()) {
     return false;
   }
-  const Steps::Outcome steps = sleeper.run_steps_again();
-  if (steps == Steps::Outcome::kBusy) {
+  const ProgressSteps::Outcome steps = sleeper.run_steps_again();
+  if (steps == ProgressSteps::Outcome::kBusy) {
     limit = std::min(limit, sleeper.now() + sleeper.busy_nap());
   }
-  return steps != Steps::Outcome::kMoved;
+  return steps != ProgressSteps::Outcome::kMoved;
 }
 
 }  // namespace

@@ -38,7 +38,7 @@
 
 #include "base/clock.h"
 #include "runtime/progress_states.h"
-#include "runtime/steps.h"
+#include "runtime/progress_steps.h"
 
 namespace acp::runtime {
 
@@ -61,7 +61,7 @@ class EpollSleeper {
   virtual bool arm(TimePoint& limit) = 0;
   /// There is a reason not to sleep.
   virtual bool is_over() = 0;
-  virtual Steps::Outcome run_steps_again() = 0;
+  virtual ProgressSteps::Outcome run_steps_again() = 0;
   /// True when the doorbell or an arrival ended it.
   virtual bool wait(TimePoint limit) = 0;
   virtual void withdraw() = 0;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gma/step_scope.h"
+#include "gma/progress_step_scope.h"
 
 namespace acp::runtime {
 
@@ -145,7 +145,7 @@ Status Registration::remove(gmm::GlobalAddress atkey) {
   if (!region.ok()) {
     return region.status();
   }
-  const gma::StepScope no_steps;
+  const gma::ProgressStepScope no_steps;
   gma::WaitPurpose purpose;
   purpose.kind = protocol::WaitKind::kComplete;
   return gma::wait_until(wait_host_, purpose, TimePoint::max(),

@@ -19,7 +19,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::uint64_t kSize = 4096;
 
-std::optional<int> unpack(std::span<const std::byte> rkey) {
+std::optional<int> unpack_row(std::span<const std::byte> rkey) {
   return static_cast<int>(rkey[0]);
 }
 
@@ -46,7 +46,7 @@ struct End final : ControlSender {
   bool may_answer() const noexcept override { return answers; }
 
   RowOutcome take(std::span<const std::byte> row) {
-    return rows.on_row(row, device, false, unpack);
+    return rows.on_row(row, device, false, unpack_row);
   }
 
   RowOutcome take(const Control& row) { return take(encode_control(row)); }

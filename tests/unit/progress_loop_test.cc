@@ -217,13 +217,14 @@ class World : public ProgressActions, public EpollSleeper {
                : is_stopped || role == Role::kPromised || added != added_seen;
   }
 
-  Steps::Outcome run_steps_again() override {
+  ProgressSteps::Outcome run_steps_again() override {
     act();
     steps_are_wanted = false;
     if (steps_are_busy) {
-      return Steps::Outcome::kBusy;
+      return ProgressSteps::Outcome::kBusy;
     }
-    return run_steps() ? Steps::Outcome::kMoved : Steps::Outcome::kIdle;
+    return run_steps() ? ProgressSteps::Outcome::kMoved
+                       : ProgressSteps::Outcome::kIdle;
   }
 
   bool wait(TimePoint limit) override {

@@ -12,7 +12,7 @@
 #include <catch2/catch.hpp>
 
 #include "acp/extension.h"
-#include "gma/step_scope.h"
+#include "gma/progress_step_scope.h"
 #include "runtime/progress_states.h"
 #include "unit/progress_world.h"
 
@@ -96,7 +96,7 @@ TEST_CASE("progress: wanted steps run beside a caller that runs none",
   RankUnderTest rank;
   ProbeStep step(rank);
   REQUIRE(step.add() == Status::kOk);
-  const gma::StepScope no_steps;
+  const gma::ProgressStepScope no_steps;
   rank.progress->enter_wait(protocol::WaitKind::kComplete, 1);
   rank.start();
   REQUIRE(comes_true(

@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 64;
 
-acpx_op_t transfer(acpx_opcode_t opcode,
-                   acp_ga_t remote,
-                   acp_ga_t local,
-                   std::size_t size) {
+acpx_op_t bulk(acpx_opcode_t opcode,
+               acp_ga_t remote,
+               acp_ga_t local,
+               std::size_t size) {
   acpx_op_t op{};
   op.opcode = opcode;
   op.remote = remote;
@@ -41,8 +41,8 @@ acpx_op_t atomic(acpx_opcode_t opcode,
 Outcome run_put_add(Context& context, Samples& samples) {
   const Memory& memory = context.memory;
   const std::array<acpx_op_t, 2> chain = {
-      transfer(ACPX_PUT, memory.inbox(context.target),
-               memory.outbox(context.rank), kBlockBytes),
+      bulk(ACPX_PUT, memory.inbox(context.target), memory.outbox(context.rank),
+           kBlockBytes),
       atomic(ACPX_ADD8, memory.word(context.target, Word::kTarget), ACP_GA_NULL,
              1)};
   memory.put_word(context.target, Word::kTarget, 0);
@@ -111,8 +111,8 @@ Outcome run_cas_get(Context& context, Samples& samples) {
   std::array<acpx_op_t, 2> chain = {
       atomic(ACPX_CAS8, memory.word(context.target, Word::kTarget),
              memory.word(context.rank, Word::kResult), 0),
-      transfer(ACPX_GET, memory.inbox(context.target),
-               memory.outbox(context.rank), kBlockBytes)};
+      bulk(ACPX_GET, memory.inbox(context.target), memory.outbox(context.rank),
+           kBlockBytes)};
   std::uint64_t count = 0;
   bool ok = true;
   measure(context.time_ns, 1, samples, [&] {

@@ -15,9 +15,7 @@ namespace {
 
 enum class Direction : std::uint8_t { kRead, kWrite };
 
-bool transfer(const Context& context,
-              Direction direction,
-              std::uint64_t bytes) {
+bool copy(const Context& context, Direction direction, std::uint64_t bytes) {
   iovec local{context.memory.own_outbox(), bytes};
   iovec remote{reinterpret_cast<void*>(context.peer.registered_address), bytes};
   const auto pid = static_cast<pid_t>(context.peer.pid);
@@ -30,9 +28,9 @@ bool transfer(const Context& context,
 /// Writes a pattern to the target, reads it back and compares.
 bool round_trip_holds(const Context& context, std::uint64_t bytes) {
   fill_pattern(context.memory.own_outbox(), bytes, context.row);
-  if (!transfer(context, Direction::kWrite, bytes)) return false;
+  if (!copy(context, Direction::kWrite, bytes)) return false;
   std::memset(context.memory.own_outbox(), 0, bytes);
-  return transfer(context, Direction::kRead, bytes) &&
+  return copy(context, Direction::kRead, bytes) &&
          has_pattern(context.memory.own_outbox(), bytes, context.row);
 }
 
@@ -41,14 +39,14 @@ Outcome run_cma(Context& context,
                 Direction direction,
                 std::uint64_t bytes) {
   Outcome outcome;
-  if (!transfer(context, direction, bytes)) {
+  if (!copy(context, direction, bytes)) {
     outcome.skipped =
         std::string("process_vm_readv/writev: ") + std::strerror(errno);
     return outcome;
   }
   bool ok = true;
   measure(context.time_ns, 1, samples,
-          [&] { ok &= transfer(context, direction, bytes); });
+          [&] { ok &= copy(context, direction, bytes); });
   return expect(ok && round_trip_holds(context, bytes), "bytes differ");
 }
 

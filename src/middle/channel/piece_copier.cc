@@ -84,8 +84,9 @@ bool PieceCopier::issue(SharedCopy& copy, acp_ga_t from) {
 
 /// Starts a copy as ProvenCopy::start() does. The sender's copy is not proven:
 /// it fails in the call, or because of the sender's own memory, which is looked
-/// at here. If the kernel refuses transfers, a message to the receiver may fail
-/// later, but only when the receiver's program has unmapped its own buffer.
+/// at here. If the kernel refuses cross-memory copies, a message to the
+/// receiver may fail later, but only when the receiver's program has unmapped
+/// its own buffer.
 int PieceCopier::start(acp_ga_t to, acp_ga_t from, std::uint64_t size) {
   if (proven_) {
     return proven_->start(to, from, size);

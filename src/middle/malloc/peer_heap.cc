@@ -1,5 +1,5 @@
 // Allocation and freeing on one rank's heap, with caches of free blocks. Called
-// by Heaps and DebugBlocks. "In turn" means with turn_ held. lock_ may not be
+// by Heaps and DebugBlocks. Functions that need turn_ say so. lock_ may not be
 // held over a flight, and a progress step may not wait here for the network.
 #include "middle/malloc/peer_heap.h"
 
@@ -279,8 +279,8 @@ FreeResult PeerHeap::free(std::uint64_t offset) noexcept {
   return free_known(offset, info);
 }
 
-/// In turn. Frees a run. The caller that clears the info has freed it; a second
-/// free finds another info.
+/// Frees a run, with turn_ held. The caller that clears the info has freed it;
+/// a second free finds another info.
 FreeResult PeerHeap::free_run(PageNumber page, std::uint64_t info) {
   const std::uint64_t pages = info::run_pages(info);
   std::uint64_t old = 0;
@@ -353,7 +353,8 @@ Outcome PeerHeap::info_at(std::uint64_t offset,
   return flight.run() ? Outcome::kDone : Outcome::kFailed;
 }
 
-/// In turn. Looks up the pending frees and reads each page's info once.
+/// Looks up the pending frees, with turn_ held, and reads each page's info
+/// once.
 Outcome PeerHeap::look_up_pending() {
   std::vector<std::uint64_t> offsets;
   {
@@ -397,7 +398,8 @@ Outcome PeerHeap::look_up_pending() {
   return Outcome::kDone;
 }
 
-/// In turn.
+/// Frees a block whose page info is known, with turn_ held. A run goes back at
+/// once, and a small block by way of the cache.
 FreeResult PeerHeap::free_known(std::uint64_t offset, std::uint64_t info) {
   const PageNumber page = layout_.page_at(offset);
   if (info::is_run(info) && offset == layout_.page(page) + kRunOffset) {
@@ -420,7 +422,8 @@ FreeResult PeerHeap::free_known(std::uint64_t offset, std::uint64_t info) {
   return put == Put::kDone ? FreeResult::kDone : FreeResult::kWrong;
 }
 
-/// In turn. Returns the older half of a cache: the newest blocks are warm.
+/// Returns the older half of a cache, with turn_ held: the newest blocks are
+/// warm.
 Outcome PeerHeap::flush_half(SizeClass size_class) {
   std::vector<Entry> oldest;
   {
@@ -437,7 +440,7 @@ Outcome PeerHeap::flush_half(SizeClass size_class) {
   return give_back(size_class, oldest);
 }
 
-/// In turn. Returns blocks of one class to their spans.
+/// Returns blocks of one class to their spans, with turn_ held.
 Outcome PeerHeap::give_back(SizeClass size_class, std::vector<Entry>& entries) {
   std::sort(entries.begin(), entries.end());
   std::vector<Blocks> spans;
@@ -468,7 +471,7 @@ Outcome PeerHeap::trim_in_turn() {
   return outcome == Outcome::kDone ? trim_caches() : outcome;
 }
 
-/// In turn.
+/// Returns the blocks of all caches to their spans, with turn_ held.
 Outcome PeerHeap::trim_caches() {
   for (std::size_t i = 0; i < kClasses; ++i) {
     std::vector<Entry> all;

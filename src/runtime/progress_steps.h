@@ -14,7 +14,7 @@ namespace acp::runtime {
 
 /// Steps run one at a time and never nested, and each step may add and remove
 /// steps. Thread-safe.
-class Steps {
+class ProgressSteps {
  public:
   using Function = int (*)(void*);
 
@@ -51,7 +51,7 @@ class Steps {
   }
 
  private:
-  struct Step {
+  struct Entry {
     Function function;  ///< Null: removed while the list was being run.
     void* argument;
   };
@@ -62,7 +62,7 @@ class Steps {
   void forget_removed();
 
   std::mutex mutex_;  ///< Guards steps_; held while they run.
-  std::vector<Step> steps_;
+  std::vector<Entry> steps_;
   /// The atomics are written under the mutex and read by any thread.
   std::atomic<std::size_t> count_{0};    ///< Steps that are not removed.
   std::atomic<std::uint64_t> added_{0};  ///< Steps that were ever added.

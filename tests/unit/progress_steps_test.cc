@@ -1,5 +1,5 @@
 // Progress steps: added, run and removed, also from inside of a step.
-#include "runtime/steps.h"
+#include "runtime/progress_steps.h"
 
 #include <array>
 #include <atomic>
@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "acp/extension.h"
-#include "gma/step_scope.h"
+#include "gma/progress_step_scope.h"
 #include "support/verdict.h"
 
 namespace acp::runtime {
@@ -19,7 +19,7 @@ namespace {
 
 /// A progress step that counts its calls and runs `action` inside of them.
 struct Probe {
-  Steps* steps = nullptr;
+  ProgressSteps* steps = nullptr;
   Probe* other = nullptr;
   int calls = 0;
   int result = 0;
@@ -43,33 +43,33 @@ struct Probe {
 
 TEST_CASE("steps: one that could not look is not taken for work",
           "[runtime][steps]") {
-  Steps steps;
+  ProgressSteps steps;
   Probe busy{&steps};
   Probe other{&steps};
   REQUIRE(busy.add() == Status::kOk);
   REQUIRE(other.add() == Status::kOk);
   busy.result = ACPX_STEP_BUSY;
-  CHECK(steps.run() == Steps::Outcome::kBusy);
-  CHECK(steps.run_last() == Steps::Outcome::kBusy);
+  CHECK(steps.run() == ProgressSteps::Outcome::kBusy);
+  CHECK(steps.run_last() == ProgressSteps::Outcome::kBusy);
   other.result = 1;
-  CHECK(steps.run() == Steps::Outcome::kMoved);
+  CHECK(steps.run() == ProgressSteps::Outcome::kMoved);
   other.result = -1;
-  CHECK(steps.run() == Steps::Outcome::kMoved);
+  CHECK(steps.run() == ProgressSteps::Outcome::kMoved);
 }
 
 TEST_CASE("steps: each runs once a pass and says whether it worked",
           "[runtime][steps]") {
-  Steps steps;
+  ProgressSteps steps;
   CHECK(steps.is_empty());
-  CHECK(steps.run() == Steps::Outcome::kIdle);
+  CHECK(steps.run() == ProgressSteps::Outcome::kIdle);
   Probe one{&steps};
   Probe two{&steps};
   REQUIRE(one.add() == Status::kOk);
   REQUIRE(two.add() == Status::kOk);
   CHECK_FALSE(steps.is_empty());
-  CHECK(steps.run() == Steps::Outcome::kIdle);
+  CHECK(steps.run() == ProgressSteps::Outcome::kIdle);
   two.result = 1;
-  CHECK(steps.run() == Steps::Outcome::kMoved);
+  CHECK(steps.run() == ProgressSteps::Outcome::kMoved);
   CHECK(one.calls == 2);
   CHECK(two.calls == 2);
   REQUIRE(one.remove() == Status::kOk);
@@ -81,7 +81,7 @@ TEST_CASE("steps: each runs once a pass and says whether it worked",
 }
 
 TEST_CASE("steps: a pair is there once", "[runtime][steps]") {
-  Steps steps;
+  ProgressSteps steps;
   Probe one{&steps};
   Probe two{&steps};
   CHECK(steps.add(nullptr, &one) == Status::kInvalidArgument);
@@ -97,7 +97,7 @@ TEST_CASE("steps: a pair is there once", "[runtime][steps]") {
 
 TEST_CASE("steps: one may remove itself and others, and add some",
           "[runtime][steps]") {
-  Steps steps;
+  ProgressSteps steps;
   Probe one{&steps};
   Probe two{&steps};
   SECTION("itself") {
@@ -172,22 +172,22 @@ TEST_CASE("steps: one may remove itself and others, and add some",
 
 TEST_CASE("steps: never nested, and the thread knows that it is inside",
           "[runtime][steps]") {
-  Steps steps;
+  ProgressSteps steps;
   Probe one{&steps};
   one.action = [](Probe& self) {
-    CHECK(gma::is_inside_step());
-    CHECK(self.steps->run() == Steps::Outcome::kIdle);
+    CHECK(gma::is_inside_progress_step());
+    CHECK(self.steps->run() == ProgressSteps::Outcome::kIdle);
   };
   REQUIRE(one.add() == Status::kOk);
-  CHECK_FALSE(gma::is_inside_step());
+  CHECK_FALSE(gma::is_inside_progress_step());
   steps.run();
   CHECK(one.calls == 1);
-  CHECK_FALSE(gma::is_inside_step());
+  CHECK_FALSE(gma::is_inside_progress_step());
 }
 
 TEST_CASE("steps: adding and removing leaves nothing behind",
           "[runtime][steps]") {
-  Steps steps;
+  ProgressSteps steps;
   Probe one{&steps};
   for (int i = 0; i < 100'000; ++i) {
     REQUIRE(one.add() == Status::kOk);
@@ -213,7 +213,7 @@ TEST_CASE("steps: one at a time, whoever makes progress", "[runtime][steps]") {
     }
   };
 
-  Steps steps;
+  ProgressSteps steps;
   Shared shared;
   // Function and data together name a step; all threads run this step.
   REQUIRE(steps.add(&Shared::run, &shared) == Status::kOk);
@@ -253,7 +253,7 @@ TEST_CASE("steps: a removed step is not running when remove returns",
     }
   };
 
-  Steps steps;
+  ProgressSteps steps;
   test::Verdict verdict;
   std::atomic<bool> is_over{false};
   std::thread runner([&] {

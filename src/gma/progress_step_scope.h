@@ -3,15 +3,15 @@
 
 namespace acp::gma {
 
-bool is_inside_step() noexcept;
+bool is_inside_progress_step() noexcept;
 
 /// Sets the flag of the thread for the scope's life; may be nested.
-class StepScope {
+class ProgressStepScope {
  public:
-  StepScope() noexcept;
-  StepScope(const StepScope&) = delete;
-  StepScope& operator=(const StepScope&) = delete;
-  ~StepScope();
+  ProgressStepScope() noexcept;
+  ProgressStepScope(const ProgressStepScope&) = delete;
+  ProgressStepScope& operator=(const ProgressStepScope&) = delete;
+  ~ProgressStepScope();
 
  private:
   bool was_inside_;

@@ -1,28 +1,28 @@
 // The list of progress steps. Called by Progress; the steps themselves belong
 // to the middle layer, to QMP and to programs. Two threads may not run the
 // steps at the same time, and no step may run inside another.
-#include "runtime/steps.h"
+#include "runtime/progress_steps.h"
 
 #include <algorithm>
 
 #include "acp/extension.h"
-#include "gma/step_scope.h"
+#include "gma/progress_step_scope.h"
 
 namespace acp::runtime {
 
-Status Steps::add(Function function, void* argument) {
+Status ProgressSteps::add(Function function, void* argument) {
   if (function == nullptr) {
     return Status::kInvalidArgument;
   }
-  if (gma::is_inside_step()) {
+  if (gma::is_inside_progress_step()) {
     return add_locked(function, argument);  // this thread holds the mutex
   }
   const std::lock_guard lock(mutex_);
   return add_locked(function, argument);
 }
 
-Status Steps::remove(Function function, void* argument) {
-  if (gma::is_inside_step()) {
+Status ProgressSteps::remove(Function function, void* argument) {
+  if (gma::is_inside_progress_step()) {
     return remove_locked(function, argument);
   }
   const std::lock_guard lock(mutex_);
@@ -31,13 +31,13 @@ Status Steps::remove(Function function, void* argument) {
   return status;
 }
 
-void Steps::forget_removed() {
+void ProgressSteps::forget_removed() {
   std::erase_if(steps_,
-                [](const Step& step) { return step.function == nullptr; });
+                [](const Entry& step) { return step.function == nullptr; });
 }
 
-Status Steps::add_locked(Function function, void* argument) {
-  for (const Step& step : steps_) {
+Status ProgressSteps::add_locked(Function function, void* argument) {
+  for (const Entry& step : steps_) {
     if (step.function == function && step.argument == argument) {
       return Status::kInvalidArgument;
     }
@@ -48,8 +48,8 @@ Status Steps::add_locked(Function function, void* argument) {
   return Status::kOk;
 }
 
-Status Steps::remove_locked(Function function, void* argument) {
-  for (Step& step : steps_) {
+Status ProgressSteps::remove_locked(Function function, void* argument) {
+  for (Entry& step : steps_) {
     if (step.function == function && step.argument == argument &&
         function != nullptr) {
       step.function = nullptr;
@@ -60,16 +60,16 @@ Status Steps::remove_locked(Function function, void* argument) {
   return Status::kInvalidArgument;
 }
 
-Steps::Outcome Steps::run() {
-  if (is_empty() || gma::is_inside_step()) {
+ProgressSteps::Outcome ProgressSteps::run() {
+  if (is_empty() || gma::is_inside_progress_step()) {
     return Outcome::kIdle;
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
   return lock.owns_lock() ? run_locked() : Outcome::kBusy;
 }
 
-Steps::Outcome Steps::run_last() {
-  if (is_empty() || gma::is_inside_step()) {
+ProgressSteps::Outcome ProgressSteps::run_last() {
+  if (is_empty() || gma::is_inside_progress_step()) {
     return Outcome::kIdle;
   }
   const std::lock_guard lock(mutex_);
@@ -78,12 +78,12 @@ Steps::Outcome Steps::run_last() {
 
 /// A step that is removed inside a run stays in the list without its function
 /// until the run is over.
-Steps::Outcome Steps::run_locked() {
-  const gma::StepScope scope;
+ProgressSteps::Outcome ProgressSteps::run_locked() {
+  const gma::ProgressStepScope scope;
   Outcome outcome = Outcome::kIdle;
   // By index: a step that adds a step may move the list in memory.
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    const Step step = steps_[i];
+    const Entry step = steps_[i];
     const int result =
         step.function != nullptr ? step.function(step.argument) : 0;
     if (result != 0) {
