@@ -2,12 +2,21 @@
 // death ends the job and leaves nothing, and so does the death of the launcher.
 // The variable PROVIDER_UNDER_TEST chooses the launcher; the build gives the
 // paths of the programs. Each launcher has to pass the same cases.
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -25,8 +34,11 @@ namespace {
 /// A rank whose launcher dies, or whose peer dies before acp_init, ends within
 /// this time.
 constexpr auto kEndsWithin = 10s;
-/// After the death of a rank: all ranks end within 2 s, and Open MPI's mpirun
-/// 3.5 s after the death, whatever the program (docs/clusters.md).
+/// After the death of a rank in a job that has started, all other ranks end
+/// within this time (docs/clusters.md).
+constexpr auto kRanksEndAfterDeath = 2s;
+/// The launcher ends later than its ranks: Open MPI's mpirun 3.5 s after the
+/// death, whatever the program.
 constexpr auto kEndsAfterDeath = 5s;
 constexpr auto kPatience = 60s;
 
@@ -162,6 +174,106 @@ bool are_gone(const std::vector<pid_t>& processes,
   return true;
 }
 
+/// The ranks of a victim's job: a launcher has the marker in its command line
+/// as well, but is another program.
+std::vector<pid_t> ranks_with(const std::string& marker) {
+  std::vector<pid_t> ranks = job::processes_with(marker);
+  std::erase_if(ranks, [](pid_t pid) {
+    const std::string words =
+        text_of("/proc/" + std::to_string(pid) + "/cmdline");
+    return words.substr(0, words.find('\0')) != VICTIM;
+  });
+  return ranks;
+}
+
+/// Waits until no rank is left, and returns when that was. A job whose ranks
+/// outlive kPatience has no such time, and gets the largest one.
+job::Clock::time_point end_of_ranks(const std::string& marker) {
+  const auto limit = job::Clock::now() + kPatience;
+  for (;;) {
+    const std::vector<pid_t> ranks = ranks_with(marker);
+    if (ranks.empty()) return job::Clock::now();
+    for (const pid_t rank : ranks) {
+      const int process = static_cast<int>(syscall(SYS_pidfd_open, rank, 0));
+      if (process < 0) continue;  // it has ended meanwhile
+      pollfd ends{process, POLLIN, 0};
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          limit - job::Clock::now());
+      (void)::poll(&ends, 1, static_cast<int>(std::max(left, 0ms).count()));
+      close(process);
+    }
+    if (job::Clock::now() > limit) return job::Clock::time_point::max();
+  }
+}
+
+/// The death of the victim, which writes it to its file.
+struct Death {
+  long long rank = -1;
+  long long process = -1;
+  job::Clock::time_point time;
+};
+
+std::optional<Death> death_in(const std::string& path) {
+  std::istringstream text(text_of(path));
+  Death death;
+  long long nanoseconds = 0;
+  if (!(text >> death.rank >> death.process >> nanoseconds)) {
+    return std::nullopt;
+  }
+  death.time = job::Clock::time_point(std::chrono::nanoseconds(nanoseconds));
+  return death;
+}
+
+long long ms_between(job::Clock::time_point begin, job::Clock::time_point end) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(end - begin)
+      .count();
+}
+
+/// Whether some line has all these parts.
+bool has_line_with(const std::string& output,
+                   const std::vector<std::string>& parts) {
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    if (std::all_of(parts.begin(), parts.end(), [&](const std::string& part) {
+          return line.find(part) != std::string::npos;
+        })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The name of a rank's host in lines of ACP. The names of with-slurm's nodes
+/// differ in their last character.
+std::string host_in_lines() {
+  if (launcher().words.front() == "srun") return "node";
+  utsname names{};
+  uname(&names);
+  return names.nodename;
+}
+
+/// Whether a line of a rank names the host and the rank that has died there.
+/// The rank that writes it is on the same host.
+bool names_the_dead(const std::string& output, const Death& death) {
+  return has_line_with(
+      output,
+      {"acp: rank ", " on " + host_in_lines(), ": error: ",
+       "rank " + std::to_string(death.rank) + " (pid " +
+           std::to_string(death.process) + ") of this host has ended without"});
+}
+
+/// Hydra sends SIGKILL to all ranks as soon as it has seen the death, so a rank
+/// may have no time to write. Then a rank of the other host names the host, or
+/// Hydra itself does: its report has a process that was killed, and its host.
+bool names_the_host(const std::string& output) {
+  const std::string running = " RUNNING AT ";
+  return has_line_with(output, {"acp: rank ", ": error: ", "the host of rank ",
+                                " at 127.0.0.1 has lost"}) ||
+         has_line_with(output, {"PID ", running + host_in_lines()}) ||
+         (has_hosts() && (has_line_with(output, {"PID ", running + "a"}) ||
+                          has_line_with(output, {"PID ", running + "b"})));
+}
+
 /// PMIx 4.2 keeps a lock when a rank dies while it connects to mpirun. All
 /// ranks end then, but mpirun may not (docs/clusters.md).
 bool has_locked_mpirun(const job::Outcome& outcome) {
@@ -171,13 +283,13 @@ bool has_locked_mpirun(const job::Outcome& outcome) {
 }
 
 /// Whether a rank may die while it connects to mpirun.
-enum class Death : std::uint8_t { kLater, kConnecting };
+enum class DeathTime : std::uint8_t { kLater, kConnecting };
 
 /// Runs to the end; nothing of the job is left then.
 job::Outcome run(const std::vector<std::string>& words,
                  const std::string& marker,
                  const std::vector<std::string>& environment = {},
-                 Death death = Death::kLater) {
+                 DeathTime death = DeathTime::kLater) {
   const auto names = job::shared_memory_names();
   job::Job running(words, environment);
   job::Outcome outcome = running.wait(kPatience, [&] {
@@ -186,7 +298,7 @@ job::Outcome run(const std::vector<std::string>& words,
   });
   INFO(outcome.output);
   CHECK((outcome.is_over ||
-         (death == Death::kConnecting && has_locked_mpirun(outcome))));
+         (death == DeathTime::kConnecting && has_locked_mpirun(outcome))));
   CHECK(job::all_gone(marker, kEndsWithin));
   CHECK(job::no_new_shared_memory(names, kEndsWithin));
   return outcome;
@@ -271,19 +383,40 @@ TEST_CASE("providers: a rank that dies ends the job", "[providers]") {
     // The limit ends ranks whose peer died before acp_init. On a busy machine a
     // launcher takes seconds from its first rank to its last.
     const bool is_early = std::string_view(row.moment).starts_with("before");
+    auto ranks_end = std::async(std::launch::async, [&] {
+      // The victim writes the file when it dies.
+      (void)wait_for_ranks(scratch.path, 1);
+      return end_of_ranks(marker);
+    });
     const job::Outcome outcome =
         run(command(3, {VICTIM, row.moment, row.how, scratch.path, marker}),
             marker, {is_early ? "ACP_INIT_TIMEOUT=5" : "ACP_INIT_TIMEOUT=60"},
-            is_early ? Death::kConnecting : Death::kLater);
+            is_early ? DeathTime::kConnecting : DeathTime::kLater);
     INFO(row.moment << " " << row.how << "\n" << outcome.output);
-    std::istringstream death(text_of(scratch.path));
-    long long rank = 0;
-    long long process = 0;
-    long long nanoseconds = 0;
-    REQUIRE(death >> rank >> process >> nanoseconds);
-    const job::Clock::time_point died{std::chrono::nanoseconds(nanoseconds)};
-    CHECK((outcome.ended - died < (is_early ? kEndsWithin : kEndsAfterDeath) ||
+    const auto ranks_ended = ranks_end.get();
+    const auto death = death_in(scratch.path);
+    REQUIRE(death);
+    std::printf(
+        "%s %s: the ranks ended after %lld ms, the launcher after %lld ms\n",
+        row.moment, row.how, ms_between(death->time, ranks_ended),
+        ms_between(death->time, outcome.ended));
+    CHECK(ranks_ended - death->time <
+          (is_early ? kEndsWithin : kRanksEndAfterDeath));
+    CHECK((outcome.ended - death->time <
+               (is_early ? kEndsWithin : kEndsAfterDeath) ||
            (is_early && has_locked_mpirun(outcome))));
+    const bool is_hydra = std::string_view(launcher().provider) == "pmi1";
+    if (std::string_view(row.how) == "abort") {
+      CHECK(
+          has_line_with(outcome.output, {"acp: rank 1 on " + host_in_lines(),
+                                         ": acp_abort: the victim gives up"}));
+    } else if (!is_early && !is_hydra) {
+      CHECK(names_the_dead(outcome.output, *death));
+    } else if (!is_early && !std::string_view(row.how).starts_with("exit")) {
+      // After an exit Hydra may write nothing.
+      CHECK((names_the_dead(outcome.output, *death) ||
+             names_the_host(outcome.output)));
+    }
     // Hydra ends the job, but its own status can be 0 as the rank's is.
     if (std::string_view(row.how) != "exit0") {
       CHECK(outcome.status != 0);
