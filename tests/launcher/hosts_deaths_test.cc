@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -213,6 +215,50 @@ TEST_CASE("launcher hosts: a host that falls silent ends the job",
   CHECK(contains(outcome.err, "host a with rank 1: nothing was heard"));
   ::kill(agent, SIGCONT);
   CHECK(job.is_all_gone());
+}
+
+/// b is below a, and a is between acprun and two other agents. The jobs wait
+/// for their limits of silence side by side, each in a thread of its own that
+/// counts the job's time.
+TEST_CASE("launcher hosts: an agent of a tree that falls silent ends the job",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  Running leaf(job_on_levels(shell));
+  Running middle(job_on_levels(shell));
+  REQUIRE(leaf.wait_for("ready", 7));
+  REQUIRE(middle.wait_for("ready", 7));
+  REQUIRE(shell_of(agent_of(leaf, "a"), "b") > 0);
+  const pid_t leaf_agent = agent_of(leaf, "b");
+  const pid_t middle_agent = agent_of(middle, "a");
+  REQUIRE(leaf_agent > 0);
+  REQUIRE(middle_agent > 0);
+  REQUIRE(::kill(leaf_agent, SIGSTOP) == 0);
+  REQUIRE(::kill(middle_agent, SIGSTOP) == 0);
+  const auto end_of_silent = [](Running& job) {
+    const milliseconds before = job.given_time();
+    Outcome outcome = job.finish();
+    outcome.took -= before;
+    return outcome;
+  };
+  auto end_of_middle =
+      std::async(std::launch::async, end_of_silent, std::ref(middle));
+  const Outcome of_leaf = end_of_silent(leaf);
+  const Outcome of_middle = end_of_middle.get();
+  INFO(of_leaf.err << of_middle.err);
+  CHECK(contains(of_leaf.err, "host b with rank 1: nothing was heard"));
+  CHECK(contains(of_middle.err, "host a with rank 0: nothing was heard"));
+  for (const Outcome& outcome : {of_leaf, of_middle}) {
+    CHECK(outcome.status == 125);
+    CHECK(outcome.took < milliseconds(15'000));
+  }
+  // The agents below hear no more of acprun, and end while a is still stopped.
+  for (const char* host : {"b", "c"}) {
+    CHECK(eventually([&] { return agent_of(middle, host) == -1; }));
+  }
+  ::kill(leaf_agent, SIGCONT);
+  ::kill(middle_agent, SIGCONT);
+  CHECK(leaf.is_all_gone());
+  CHECK(middle.is_all_gone());
 }
 
 TEST_CASE("launcher hosts: an agent that hears nothing ends and says so",

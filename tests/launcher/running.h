@@ -100,6 +100,9 @@ class Running {
   /// Reads until it ends.
   Outcome finish();
 
+  /// Time that the machine has given to this test while it read so far.
+  milliseconds given_time() const { return given_.total(); }
+
   /// Whether no process started by it is left, within kGoneWithin.
   bool is_all_gone() const;
 
