@@ -3,8 +3,10 @@
 // until it is bound. Needs two cores.
 #include "launcher/binding.h"
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -13,8 +15,10 @@
 
 #include "base/host_facts.h"
 #include "launcher/core_claims.h"
+#include "tests/launcher/hosts.h"
 #include "tests/launcher/running.h"
 
+using namespace hosts;
 using namespace running;
 using namespace acp::launcher;
 
@@ -72,6 +76,15 @@ CoreClaims claim_all_but(std::size_t left) {
   return claims;
 }
 
+/// Returns the line that the probe prints for these processors.
+std::string line_of(const Processors& processors) {
+  std::string line = "cpus";
+  for (const unsigned cpu : processors) {
+    line += " " + std::to_string(cpu);
+  }
+  return line;
+}
+
 std::string all_cpus() {
   std::string line = "cpus";
   const acp::CpuMask cpus = acp::allowed_cpus();
@@ -127,6 +140,43 @@ TEST_CASE("launcher binding: each rank has a core of its own",
   CHECK(lines[0] != lines[1]);
   CHECK(lines[0] != all_cpus());
   CHECK(contains(outcome.err, "rank 1 on "));
+}
+
+/// Both hosts are this machine, so they share its claims: with two cores each
+/// host has one rank, and with four or more each has two.
+TEST_CASE("launcher binding: each rank of each host has a core of its own",
+          "[launcher][binding][hosts]") {
+  if (!has_two_cores()) return;
+  const std::size_t ranks = core_count() < 4 ? 1 : 2;  // On each host.
+  const std::string slots = ":" + std::to_string(ranks);
+  const RemoteShell shell;
+  const Outcome outcome =
+      run_bound({"-np", std::to_string(2 * ranks), "--host",
+                 "a" + slots + ",b" + slots, "--rsh", shell.path(), "--bind",
+                 "core", "--report-bindings", PROBE, "cpus"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  std::set<std::string> cores;  // Lines of the probe.
+  for (const Processors& core : cores_of(acp::allowed_cpus())) {
+    cores.insert(line_of(core));
+  }
+  const auto lines = lines_of(outcome.out, "cpus");
+  const std::set<std::string> taken(lines.begin(), lines.end());
+  CHECK(lines.size() == 2 * ranks);
+  CHECK(taken.size() == 2 * ranks);
+  CHECK(std::ranges::includes(cores, taken));
+  std::set<std::string> reported;
+  for (std::size_t rank = 0; rank < 2 * ranks; ++rank) {
+    const auto report =
+        lines_of(outcome.err, "acprun: rank " + std::to_string(rank) + " on " +
+                                  (rank < ranks ? "a" : "b") + ": core (cpus ");
+    REQUIRE(report.size() == 1);
+    std::string cpus = report[0].substr(report[0].find("cpus"));
+    cpus.pop_back();  // The bracket.
+    std::ranges::replace(cpus, ',', ' ');
+    reported.insert(cpus);
+  }
+  CHECK(reported == taken);
 }
 
 TEST_CASE("launcher binding: a rank without a free core leaves all unbound",
