@@ -8,12 +8,14 @@
 #   with-hosts -- kills.sh calls SEED ACPRUN STEADY
 #
 # TIMES kills are at any time from before the start to after the first rounds, and
-# hit any process. `calls` makes one kill for each row of the table below.
+# hit any process. A start takes tens of milliseconds, so a third of the moments are
+# drawn from the first 100 ms. `calls` makes one kill for each row of the table below.
 set -eu
 times=$1 seed=$2 acprun=$3 steady=$4
 # shellcheck source=tests/hosts/eventually.sh
 . "$HOST_TOOLS/eventually.sh"
 output=$TMPDIR/output
+each_host=$(seq "$HOSTS")
 # A peer's silence ends a job after 10 s, so a job whose death was found by silence
 # alone fails here.
 limit_ms=2000
@@ -22,7 +24,8 @@ absent=5
 
 # Kills within a call: what steady does after its work, and the process. With
 # `resets` the ranks call acp_reset again and again, so the kill meets any part of it.
-calls="reset:rank reset:absent reset:agent reset:keeper reset:acprun
+calls="init:rank init:absent init:agent init:keeper init:acprun
+  reset:rank reset:absent reset:agent reset:keeper reset:acprun
   finalize:rank finalize:absent finalize:agent finalize:keeper finalize:acprun
   resets:rank resets:rank resets:agent resets:keeper resets:acprun"
 
@@ -32,16 +35,38 @@ fail() { # text
   exit 1
 }
 
+# Prints the processes of all hosts. It starts no program: a job would have left its
+# start behind meanwhile.
 processes() {
-  for host in $(seq "$HOSTS"); do
-    ip netns pids "h$host"
+  for process in /proc/[0-9]*; do
+    test -z "$(host_of "${process#/proc/}")" || echo "${process#/proc/}"
   done
 }
 
 host_of() { # process
-  for host in $(seq "$HOSTS"); do
-    ! ip netns pids "h$host" | grep -qx "$1" || echo "$host"
+  for host in $each_host; do
+    # shellcheck disable=SC3013 # the shells of all machines have -ef
+    if test "/proc/$1/ns/net" -ef "/run/netns/h$host"; then
+      echo "$host"
+      return
+    fi
   done
+}
+
+# Prints the host that acprun has to name. A remote shell runs on the host of acprun
+# until it has entered its own one, which its words or those of its parent name.
+host_to_name() { # process
+  of=$1
+  case $(name_of "$1") in
+  acprun* | steady | '') host_of "$1" && return ;;
+  esac
+  while test "${of:-$job}" != "$job"; do
+    named=$({ tr '\0' '\n' <"/proc/$of/cmdline"; } 2>/dev/null |
+      sed -nE 's/^(10\.88\.0\.|h)([0-9]+)$/\2/p' | head -n1)
+    test -z "$named" || { echo "$named" && return; }
+    of=$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$of/status" 2>/dev/null || true)
+  done
+  host_of "$1"
 }
 
 # Whether acprun's first line names a host, ranks and a reason. acprun calls its own
@@ -67,14 +92,24 @@ start() { # word of steady...
   job=$!
 }
 
-pass_time() { # below, in ms
+# Sets the moment of the death.
+draw_moment() { # below, in ms
   delay=$(awk "BEGIN { print $(draw "$1" delay) / 1000 }")
   moment="$delay s"
+}
+
+pass_time() {
   sleep "$delay" # the moment of the death, not a wait for something
 }
 
+# Prints the name of a process's program, or nothing if the process is gone.
+name_of() { # process
+  { read -r name <"/proc/$1/comm"; } 2>/dev/null || name=
+  echo "$name"
+}
+
 is_rank() { # process
-  test "$(cat "/proc/$1/comm" 2>/dev/null)" = steady
+  test "$(name_of "$1")" = steady
 }
 
 # Whether each rank has said what it does, and sleeps since. It sleeps in the call, or
@@ -93,7 +128,7 @@ go_on_with_resets() {
 
 # Whether a process is of a kind. The absent rank is one of its own.
 is_of_kind() { # process, kind
-  name=$(cat "/proc/$1/comm" 2>/dev/null) || return 1
+  name=$(name_of "$1")
   number=$({ tr '\0' '\n' <"/proc/$1/environ"; } 2>/dev/null | sed -n 's/^ACP_RANK=//p')
   case $2:$name in
   acprun:acprun) test "$1" = $job ;;
@@ -105,26 +140,30 @@ is_of_kind() { # process, kind
   esac
 }
 
-# Prints one of the processes, drawn by the seed.
-one_of() { # process...
-  shift "$(draw $# process)"
-  echo "$1"
+# Sets pid to one of the processes, by the number drawn before.
+choose_one_of() { # process...
+  shift $((drawn % $#))
+  pid=$1
 }
 
 # Sets pid, at any time of the job.
 choose_at_any_time() {
+  drawn=$(draw 1000000 process)
+  below=1200
+  test "$(draw 3 phase)" != 0 || below=100
+  draw_moment $below
   start 60
-  pass_time 1200
+  pass_time
   pids=$(processes)
-  tries=200
+  tries=1000
   while test -z "$pids" && test $tries -gt 0; do # the machine is busy
     tries=$((tries - 1))
-    sleep 0.05
+    sleep 0.01
     pids=$(processes)
   done
   test -n "$pids" || fail "there is no process"
   # shellcheck disable=SC2086 # the processes are words
-  pid=$(one_of $pids)
+  choose_one_of $pids
 }
 
 # Sets pid when the ranks are within a call.
@@ -133,7 +172,8 @@ choose_in_call() { # call, kind
   moment="acp_${1%s}"
   if test "$1" = resets; then
     eventually go_on_with_resets || fail "the ranks do not begin to reset"
-    pass_time 100
+    draw_moment 100
+    pass_time
     moment="acp_reset again and again, $moment"
   else
     eventually are_within || fail "the ranks do not wait in acp_$1"
@@ -143,26 +183,32 @@ choose_in_call() { # call, kind
     ! is_of_kind "$process" "$2" || pids="$pids $process"
   done
   test -n "$pids" || fail "there is no process of kind $2"
+  drawn=$(draw 1000000 process)
   # shellcheck disable=SC2086 # the processes are words
-  pid=$(one_of $pids)
+  choose_one_of $pids
 }
 
-# The summary tells in which call the other ranks were.
+# The summary tells in which call the other ranks were. For acp_init it has no word
+# that they waited.
 says_call() { # call
-  grep -q "^acprun: ranks [0-9,-]* were waiting in acp_$1\( for \|$\)" "$output"
+  words="were waiting in"
+  test "$1" != init || words="were in"
+  grep -q "^acprun: ranks [0-9,-]* $words acp_$1\( for \|$\)" "$output"
 }
 
 # Kills the process, and looks how the job ends.
 kill_and_judge() {
-  what="$(cat "/proc/$pid/comm" 2>/dev/null || echo gone) ($pid)"
+  what="$(name_of "$pid") ($pid)"
   # A process that stands before acprun in its command, such as hostname, lives
   # for a moment only, and acprun does not see its death.
-  host=
-  test "$pid" = $job || test "$(cat /proc/$job/comm 2>/dev/null)" != acprun ||
-    host=$(host_of "$pid")
+  host='' is_early=0
+  if test "$(name_of $job)" = acprun; then
+    test "$pid" = $job || host=$(host_to_name "$pid")
+    grep -q "first round" "$output" || is_early=1
+  fi
   begin=$(now_ms)
   command kill -KILL "$pid" 2>/dev/null ||
-    { host= && what="$what, gone before: acprun's SIGTERM" && command kill $job; }
+    { host='' is_early=0 && what="$what, gone before: acprun's SIGTERM" && command kill $job; }
   # If acprun died, all other processes see it.
   status=0
   wait $job || status=$?
@@ -182,7 +228,7 @@ kill_and_judge() {
   )"
 }
 
-worst=0 kill=0 what=nothing moment=''
+worst=0 kill=0 early=0 what=nothing moment=''
 if test "$times" = calls; then
   for row in $calls; do
     kill=$((kill + 1)) what=nothing
@@ -198,6 +244,10 @@ else
     kill=$((kill + 1)) what=nothing
     choose_at_any_time
     kill_and_judge
+    early=$((early + is_early))
   done
+  echo "$early of $times kills hit the job before its first round"
+  what="the job" moment="all kills"
+  test $((10 * early)) -ge "$times" || fail "too few kills in the start"
 fi
 echo "the slowest end took $worst ms"

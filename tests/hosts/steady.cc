@@ -2,6 +2,7 @@
 // [RANK]]`. The tests of hosts start it, and meanwhile take away or attack the
 // network, or kill processes. After the work, CALL `finalize` or `reset` is
 // acp_finalize or acp_reset of all ranks but RANK, and the others wait there.
+// With CALL `init` the ranks wait for RANK in acp_init, so there is no work.
 // With CALL `resets` all ranks call acp_reset until the job is ended. With the
 // name of a file in STEADY_UNTIL the work ends as soon as the file exists, and
 // rank 0 tells its rounds four times a second.
@@ -138,14 +139,19 @@ class Watch {
 
 /// Tells which call comes next. The tests wait for this line, which comes
 /// before the call: they look afterwards whether the process sleeps.
-void announce(const Rank& rank, const char* what) {
-  std::printf("rank %d %s\n", rank.me, what);
+void announce(int rank, const std::string& what) {
+  std::printf("rank %d %s\n", rank, what.c_str());
   std::fflush(stdout);
 }
 
-/// Leaves the other ranks alone in their call until the job is ended.
-[[noreturn]] void stay_out(const Rank& rank, const std::string& call) {
-  announce(rank, ("stays out of acp_" + call).c_str());
+/// Tells that the call comes next. The absent rank leaves the other ranks alone
+/// in their call until the job is ended.
+void announce_or_stay_out(int rank, const std::string& call, int absent) {
+  if (rank != absent) {
+    announce(rank, "calls acp_" + call);
+    return;
+  }
+  announce(rank, "stays out of acp_" + call);
   for (;;) {
     ::pause();
   }
@@ -155,7 +161,7 @@ void announce(const Rank& rank, const char* what) {
 void reset_until_the_end(const Rank& rank) {
   for (bool is_first = true; acp_reset(rank.me) == 0; is_first = false) {
     if (is_first) {
-      announce(rank, "goes on with acp_reset");
+      announce(rank.me, "goes on with acp_reset");
     }
   }
 }
@@ -166,10 +172,7 @@ void enter_call(const Rank& rank, const std::string& call, int absent) {
   if (call == "resets") {
     return reset_until_the_end(rank);
   }
-  if (rank.me == absent) {
-    stay_out(rank, call);
-  }
-  announce(rank, ("calls acp_" + call).c_str());
+  announce_or_stay_out(rank.me, call, absent);
   if (call == "reset") {
     acp_reset(rank.me);
   }
@@ -180,6 +183,12 @@ void enter_call(const Rank& rank, const std::string& call, int absent) {
 /// Rank 0 prints a line after acp_init and after the first round, and one at
 /// the end.
 int main(int argc, char** argv) {
+  const std::string call = argc > 2 ? argv[2] : "";
+  const int absent = argc > 3 ? std::stoi(argv[3]) : -1;
+  if (call == "init") {
+    // acprun tells each rank its number; acp_rank is not available yet.
+    announce_or_stay_out(std::stoi(std::getenv("ACP_RANK")), call, absent);
+  }
   if (acp_init(&argc, &argv) != 0 || argc < 2) {
     return 1;
   }
@@ -213,8 +222,8 @@ int main(int argc, char** argv) {
     std::printf("%llu rounds were exact\n",
                 static_cast<unsigned long long>(rank.round));
   }
-  if (argc > 2) {
-    enter_call(rank, argv[2], argc > 3 ? std::stoi(argv[3]) : -1);
+  if (!call.empty()) {
+    enter_call(rank, call, absent);
   }
   return acp_finalize() == 0 ? 0 : 1;
 }
