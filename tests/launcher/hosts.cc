@@ -15,7 +15,7 @@ namespace {
 
 // Like ssh, the shell stays beside the command that it starts, joins the words
 // behind the host's name, and passes no variable on. The mark is how the tests
-// find processes.
+// find processes. An agent that starts others gives their shells the folder.
 constexpr std::string_view kScript = R"(#!/bin/sh
 host=$1
 shift
@@ -34,7 +34,8 @@ case $host in
   talking)  echo "Welcome to host $host" ;;
 esac
 env -i LAUNCHER_TEST_MARK="$LAUNCHER_TEST_MARK" HOME=/ PATH=/usr/bin:/bin \
-  TMPDIR="$FAKE_HOST_TMPDIR" FAKE_HOST="$host" sh -c "exec $*" <&3 3<&- &
+  TMPDIR="$FAKE_HOST_TMPDIR" FAKE_HOST_TMPDIR="$FAKE_HOST_TMPDIR" \
+  FAKE_HOST="$host" sh -c "exec $*" <&3 3<&- &
 exec 3<&-
 wait $!
 )";

@@ -161,6 +161,25 @@ TEST_CASE("launcher hosts: a killed remote shell of an agent ends the job",
   CHECK(contains(outcome.err, "signal 9"));
 }
 
+TEST_CASE("launcher hosts: a copied program goes with a killed agent of a tree",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const Scratch remote;
+  Setup setup;
+  setup.environment = {"FAKE_HOST_TMPDIR=" + remote.path()};
+  Running job(
+      shell.on("a,b,c", 3) + Words{"--fan-out", "1", "--preload", PROBE,
+                                   "hello", "init", "say:ready", "pause"},
+      setup);
+  REQUIRE(job.wait_for("ready", 3));
+  REQUIRE(shell_of(agent_of(job, "a"), "b") > 0);
+  CHECK_FALSE(remote.is_empty());
+  const Outcome outcome = after_death(job, agent_of(job, "a"));
+  INFO(outcome.err);
+  CHECK(contains(outcome.err, "host a with rank 0"));
+  CHECK(eventually([&] { return remote.is_empty(); }));
+}
+
 TEST_CASE("launcher hosts: a copied program goes with its killed agent",
           "[launcher][hosts]") {
   // The rank of the other agent ends at once or only after the grace period. So

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -466,23 +467,32 @@ TEST_CASE("launcher hosts: 20 names of one machine start 8 agents at once",
   CHECK(most > 1);
 }
 
+/// With a fan-out of 1 acprun starts the agent of a, and this one the agents of
+/// b and c. Each host has a copy of its own.
 TEST_CASE("launcher hosts: --preload brings the program and removes it",
           "[launcher][hosts]") {
+  const std::string fan_out = GENERATE("64", "1");
   const RemoteShell shell;
   const Scratch remote;
   Setup setup;
   setup.environment = {"FAKE_HOST_TMPDIR=" + remote.path()};
   setup.holds_input = true;
-  Running job(
-      shell.on("a,b", 2) + std::vector<std::string>{"--preload", PROBE, "hello",
-                                                    "init", "say:ready", "cat",
-                                                    "finalize", "finalized"},
-      setup);
-  REQUIRE(job.wait_for("ready", 2));
-  const std::filesystem::path file = std::filesystem::read_symlink(
-      "/proc/" + std::to_string(job.rank(1)) + "/exe");
-  CHECK(file.string().starts_with(
-      std::filesystem::canonical(remote.path()).string()));
+  Running job(shell.on("a,b,c", 3) +
+                  std::vector<std::string>{"--fan-out", fan_out, "--preload",
+                                           PROBE, "hello", "init", "say:ready",
+                                           "cat", "finalize", "finalized"},
+              setup);
+  REQUIRE(job.wait_for("ready", 3));
+  CHECK((shell_of(agent_of(job, "a"), "b") > 0) == (fan_out == "1"));
+  const std::string folder = std::filesystem::canonical(remote.path());
+  std::set<std::string> files;
+  for (const int rank : {0, 1, 2}) {
+    const std::string file = std::filesystem::read_symlink(
+        "/proc/" + std::to_string(job.rank(rank)) + "/exe");
+    CHECK(file.starts_with(folder));
+    files.insert(file);
+  }
+  CHECK(files.size() == 3);
   job.close_input();
   const Outcome outcome = job.finish();
   INFO(outcome.err);
