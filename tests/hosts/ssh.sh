@@ -120,6 +120,10 @@ status=0
 wait $job || status=$?
 takes_at_most 15000 "the job ended"
 test $status != 0 || fail "the job ended well without the other hosts"
+# acprun names a host that it has lost, and ranks there. Lines of the other hosts would
+# come over the connections of ssh, which are lost.
+grep -E "^acprun: .*(ranks (2-3|4-5)|rank [2-5] is lost)" "$output" |
+  grep -q "10\.88\.0\.[23]" || fail "acprun does not name a host with its ranks"
 ip link set v1 up
 for address in 10.88.0.2 10.88.0.3; do
   eventually on h1 ssh -o BatchMode=yes $address true || fail "no way to $address"

@@ -98,8 +98,9 @@ echo "the second machine is lost: status $status, $took ms:"
 grep '^acprun: ' "$output"
 test $status != 0 || fail "the job ended well without the second machine"
 test $took -le 15000 || fail "the job ended after $took ms"
-grep -q '^acprun: .*10\.77\.0\.2' "$output" ||
-  fail "acprun does not name the machine"
+# Either acprun misses the agent there, or a rank of this machine misses a rank there.
+grep -E '^acprun: .*(ranks 2-3|rank [23] is lost)' "$output" |
+  grep -q '10\.77\.0\.2' || fail "acprun does not name the machine with its ranks"
 eventually nothing_is_left || fail "the job has left $(left)"
 kill $remote
 exit $((failures > 0))
