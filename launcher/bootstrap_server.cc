@@ -76,7 +76,9 @@ void BootstrapServer::receive_all(std::uint32_t slot) {
   while (sockets_[slot]) {
     const ssize_t size = ::recv(sockets_[slot].get(), buffer.data(),
                                 buffer.size(), MSG_DONTWAIT);
-    if (size < 0 && errno == EINTR) continue;
+    // The rank may have closed its end with a message unread. The kernel tells
+    // that once, in front of what the rank has sent before.
+    if (size < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
     if (size < 0 && errno == EAGAIN) return;
     if (size <= 0) {
       // The rank closed its end: it is finalized, or about to die.
