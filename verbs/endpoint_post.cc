@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint32_t kProofBytes = 8;
 
 /// Copies of this size together wait for the answer when a window is not known.
-/// As messages they would take eight packets or more, and each end would copy
-/// them.
+/// Such copies would take eight packets or more as messages, and each end would
+/// copy them.
 constexpr std::uint64_t kQuestionFrom = std::uint64_t{64} << 10;
 
 bool is_worth_a_question(std::span<const RemoteStep> steps) noexcept {

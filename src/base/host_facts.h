@@ -12,7 +12,7 @@ namespace acp {
 /// sched_setaffinity takes. A plain value. Processors with numbers of kMaxCpus
 /// and above are ignored.
 struct CpuMask {
-  /// As many as a cpu_set_t of the C library has.
+  /// A cpu_set_t of the C library has this many.
   static constexpr unsigned kMaxCpus = 1024;
 
   void set(unsigned cpu) noexcept { words[cpu / 64] |= bit(cpu); }

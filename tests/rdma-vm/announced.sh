@@ -4,22 +4,15 @@
 #
 #   announced.sh ACPRUN -np 2 CHANNEL_GRANTS CASE
 set -eu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export ACP_LOG=debug
+# shellcheck source=tests/rdma-vm/logged-job.sh
+. "$(dirname "$0")/logged-job.sh"
 
-fail() {
-  echo "FAILED: $1"
-  cat "$work/output"
-  exit 1
-}
-
-"$@" >"$work/output" 2>&1 || fail "the job"
+run_logged "$@"
 sed -n 's/.*asked for \([0-9]*\) windows, told of \([0-9]*\),.*/\1 \2/p' \
-  "$work/output" >"$work/windows"
+  "$output" >"$work/windows"
 test "$(wc -l <"$work/windows")" = 2 || fail "not every rank says what it asked for"
 if grep -qv '^0 ' "$work/windows"; then
   fail "a rank has asked for a window"
 fi
 grep -q '^0 [1-9][0-9]' "$work/windows" || fail "no rank has told of ten windows"
-grep '^ok' "$work/output"
+grep '^ok' "$output"

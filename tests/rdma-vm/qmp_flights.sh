@@ -7,22 +7,15 @@
 #
 #   qmp_flights.sh ACPRUN -np 2 QMP_SHAPE CASE
 set -eu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export ACP_LOG=debug
+# shellcheck source=tests/rdma-vm/logged-job.sh
+. "$(dirname "$0")/logged-job.sh"
 
-fail() {
-  echo "FAILED: $1"
-  cat "$work/output"
-  exit 1
-}
-
-"$@" >"$work/output" 2>&1 || fail "the job"
+run_logged "$@"
 sed -n 's/.*, \([0-9]*\) with a message behind,.* asked for \([0-9]*\) windows.*/\1 \2/p' \
-  "$work/output" >"$work/counts"
+  "$output" >"$work/counts"
 test "$(wc -l <"$work/counts")" = 2 || fail "not every rank says what it posted"
 while read -r joined asked; do
   test "$joined" -ge 14 || fail "only $joined of 14 messages took one flight"
   test "$asked" -le 1 || fail "a rank has asked for $asked windows"
 done <"$work/counts"
-grep '^ok' "$work/output"
+grep '^ok' "$output"
