@@ -13,8 +13,10 @@
 
 namespace {
 
-/// The four are written by each rank's threads. The next fences fail.
+/// The five are written by each rank's threads. The next fences fail.
 std::atomic<bool> g_refuses_fences = false;
+/// The next packets fail.
+std::atomic<bool> g_refuses_packets = false;
 /// UCX makes no endpoint in error mode PEER.
 std::atomic<bool> g_refuses_mode_peer = false;
 /// Rkeys that exist, and how many existed at the last close of an endpoint.
@@ -33,6 +35,13 @@ ucs_status_t __real_ucp_ep_create(ucp_worker_h,
                                   const ucp_ep_params_t*,
                                   ucp_ep_h*);
 ucs_status_ptr_t __real_ucp_ep_close_nbx(ucp_ep_h, const ucp_request_param_t*);
+ucs_status_ptr_t __real_ucp_am_send_nbx(ucp_ep_h,
+                                        unsigned,
+                                        const void*,
+                                        std::size_t,
+                                        const void*,
+                                        std::size_t,
+                                        const ucp_request_param_t*);
 
 ucs_status_t __wrap_ucp_worker_fence(ucp_worker_h worker) {
   return g_refuses_fences ? UCS_ERR_UNSUPPORTED
@@ -63,6 +72,19 @@ ucs_status_ptr_t __wrap_ucp_ep_close_nbx(ucp_ep_h endpoint,
                                          const ucp_request_param_t* param) {
   g_rkeys_at_close = g_rkeys.load();
   return __real_ucp_ep_close_nbx(endpoint, param);
+}
+
+ucs_status_ptr_t __wrap_ucp_am_send_nbx(ucp_ep_h endpoint,
+                                        unsigned id,
+                                        const void* header,
+                                        std::size_t header_bytes,
+                                        const void* packet,
+                                        std::size_t bytes,
+                                        const ucp_request_param_t* param) {
+  return g_refuses_packets
+             ? UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET)
+             : __real_ucp_am_send_nbx(endpoint, id, header, header_bytes,
+                                      packet, bytes, param);
 }
 }
 
@@ -234,6 +256,23 @@ TEST_CASE("ucx lost: a peer that is lost at one end only is missed",
         pair.pass(0);
       },
       [&] { return pair.endpoint().gone_deadline() != TimePoint::max(); }));
+}
+
+TEST_CASE("ucx lost: a message behind a refused packet is not accepted",
+          "[ucx][lost]") {
+  Pair pair;
+  pair.get_window();
+  const Bytes bytes(kMaxMessage);
+  const std::span<const std::byte> part = bytes;
+  Endpoint& endpoint = pair.endpoint();
+  REQUIRE(endpoint.send({&part, 1}, transport::Ordering::kFree) == Status::kOk);
+  // The second message has no room beside the first, whose packet leaves.
+  g_refuses_packets = true;
+  const Status second = endpoint.send({&part, 1}, transport::Ordering::kFree);
+  g_refuses_packets = false;
+  CHECK(second == Status::kAgain);
+  CHECK(endpoint.state() == EndpointState::kGone);
+  CHECK(endpoint.gone_deadline() != TimePoint::max());
 }
 
 TEST_CASE("ucx lost: an answer about memory is not missed", "[ucx][lost]") {

@@ -54,7 +54,8 @@ Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
 }
 
 /// Copies a row into the open packet. A packet that has no room for it is sent
-/// first, which takes an endpoint that is ready.
+/// first, which takes an endpoint that is ready. UCX may refuse that packet.
+/// Then the peer is gone, and the row waits for its caller's next try.
 Status Endpoint::append(RowKind kind,
                         std::span<const std::span<const std::byte>> parts) {
   std::size_t size = 0;
@@ -65,7 +66,8 @@ Status Endpoint::append(RowKind kind,
     return Status::kTooLarge;
   }
   if (open_ != nullptr &&
-      open_->bytes + kRowHeaderBytes + size > kPacketBytes && !send_packet()) {
+      open_->bytes + kRowHeaderBytes + size > kPacketBytes &&
+      (!send_packet() || state_ == EndpointState::kGone)) {
     return Status::kAgain;
   }
   if (open_ == nullptr) {
