@@ -163,10 +163,14 @@ class SendHalf final : public Half {
   Posted post_eager(std::uint64_t number,
                     std::uint64_t size,
                     Batch* batch = nullptr);
-  Posted post_word(std::uint64_t number, Kind kind, std::uint64_t size);
+  Posted post_word(std::uint64_t number,
+                   Kind kind,
+                   std::uint64_t size,
+                   acp_handle_t after = ACP_HANDLE_NULL);
   Posted try_gated(Transfer& transfer, Batch* batch = nullptr);
   Posted put(Transfer& transfer, const Grant& grant, acp_ga_t source);
   Posted put_pieces(Transfer& transfer, const Grant& grant, acp_ga_t source);
+  void end(Transfer& transfer, QMP_status_t status);
   Posted try_waiting(Waiting& waiting);
   acp_ga_t source_of(Transfer& transfer);
   void end_beyond_peer();
@@ -176,7 +180,7 @@ class SendHalf final : public Half {
   std::array<std::uint64_t, kEntries> words_{};
   /// By number. start() adds; advance() and abandon() remove.
   std::vector<Waiting> waiting_;
-  /// Put, but the put is not complete. try_gated() adds; advance() and
+  /// Ended, but for puts that are not complete. end() adds; advance() and
   /// abandon() remove.
   std::vector<Transfer*> flying_;
 };

@@ -46,6 +46,7 @@ QMP_status_t describe_departure(Job& job, const Transfer& transfer) {
               started.c_str());
 }
 
+/// Says why a transfer has failed, the most particular reason first.
 QMP_status_t describe_failure(Job& job, const Transfer& transfer) {
   if (transfer.has_peer_left) {
     return describe_departure(job, transfer);
@@ -57,6 +58,13 @@ QMP_status_t describe_failure(Job& job, const Transfer& transfer) {
     return fail(QMP_BAD_MESSAGE,
                 "QMP_wait: %s of %zu bytes with %s: the message has %llu "
                 "bytes, more than its receive takes; nothing was written",
+                what, transfer.memory->size(), peer.c_str(),
+                static_cast<unsigned long long>(transfer.length));
+  }
+  if (id.is_receiver && transfer.status == QMP_ERROR) {
+    return fail(QMP_ERROR,
+                "QMP_wait: %s of %zu bytes with %s: the sender could not send "
+                "all %llu bytes of the message; its QMP_wait says why",
                 what, transfer.memory->size(), peer.c_str(),
                 static_cast<unsigned long long>(transfer.length));
   }

@@ -87,9 +87,11 @@ static_assert(sizeof(Grant) == 40 && sizeof(Grant) <= kInlineBytes);
 
 /// How a message came; a part of the word of its entry.
 enum class Kind : std::uint64_t {
-  kEager = 1,    ///< Eagerly: the bytes are in the line or the area.
-  kDirect = 2,   ///< The bytes are in the memory of the grant.
-  kTooLong = 3,  ///< Not sent: `size` exceeds the capacity of the grant.
+  kEager = 1,   ///< Eagerly: the bytes are in the line or the area.
+  kDirect = 2,  ///< The bytes are in the memory of the grant.
+  /// Not sent: `size` exceeds the capacity of the grant, or the sender has
+  /// failed.
+  kUnsent = 3,
 };
 
 /// The word of an entry: number + 1 (20 bits) | kind (4) | size (40).

@@ -157,8 +157,10 @@ void ReceiveHalf::deliver(Transfer& transfer, std::uint64_t word) {
   const std::size_t index = entry_of(transfer.number);
   transfer.length = size;
   QMP_status_t status = QMP_SUCCESS;
-  if (kind_of(word) == Kind::kTooLong || size > transfer.memory->size()) {
+  if (size > transfer.memory->size()) {
     status = QMP_BAD_MESSAGE;
+  } else if (kind_of(word) == Kind::kUnsent) {
+    status = QMP_ERROR;
   } else if (kind_of(word) == Kind::kDirect) {
     if (transfer.packed) {
       transfer.memory->scatter(transfer.packed.memory, bytes);

@@ -92,12 +92,13 @@ Posted SendHalf::post_eager(std::uint64_t number,
 
 Posted SendHalf::post_word(std::uint64_t number,
                            Kind kind,
-                           std::uint64_t size) {
+                           std::uint64_t size,
+                           acp_handle_t after) {
   const std::size_t index = entry_of(number);
   const std::uint64_t word = entry_word(number, kind, size);
   const Posted result = posted(acpx_put_signal(
       ACP_GA_NULL, ACP_GA_NULL, 0, peer_.address(word_offset(index)),
-      word - words_[index], ACP_HANDLE_NULL));
+      word - words_[index], after));
   if (result == Posted::kYes) {
     words_[index] = word;
   }
@@ -176,7 +177,7 @@ Posted SendHalf::try_gated(Transfer& transfer, Batch* batch) {
   std::memcpy(&grant, line.bytes, sizeof grant);
   if (transfer.length > grant.capacity) {
     const Posted result =
-        post_word(transfer.number, Kind::kTooLong, transfer.length);
+        post_word(transfer.number, Kind::kUnsent, transfer.length);
     if (result != Posted::kLater) {
       finish(transfer, QMP_BAD_MESSAGE);
     }
@@ -197,15 +198,26 @@ Posted SendHalf::try_gated(Transfer& transfer, Batch* batch) {
     return result;
   }
   if (result == Posted::kFailed) {
-    // The receive fails as well, instead of waiting for ever.
-    (void)post_word(transfer.number, Kind::kTooLong, transfer.length);
-    finish(transfer, source == ACP_GA_NULL ? QMP_NOMEM_ERR : QMP_ERROR);
-  } else if (acp_inquire(transfer.handle) == 0) {
-    finish(transfer, QMP_SUCCESS);
+    // The receive fails as well, instead of waiting for ever. Chains that were
+    // posted before still write to its memory, and go first.
+    (void)post_word(transfer.number, Kind::kUnsent, transfer.length,
+                    transfer.handle);
+    end(transfer, source == ACP_GA_NULL ? QMP_NOMEM_ERR : QMP_ERROR);
   } else {
-    flying_.push_back(&transfer);
+    end(transfer, QMP_SUCCESS);
   }
   return result;
+}
+
+/// Finishes a gated transfer when its puts read its memory no more: at once, or
+/// in a later advance().
+void SendHalf::end(Transfer& transfer, QMP_status_t status) {
+  if (acp_inquire(transfer.handle) == 0) {
+    finish(transfer, status);
+    return;
+  }
+  transfer.status = status;
+  flying_.push_back(&transfer);
 }
 
 Posted SendHalf::put(Transfer& transfer, const Grant& grant, acp_ga_t source) {
@@ -282,7 +294,8 @@ void SendHalf::end_beyond_peer() {
       return false;
     }
     if (each.gated != nullptr) {
-      finish_without_peer(*each.gated);
+      each.gated->has_peer_left = true;
+      end(*each.gated, QMP_ERROR);
     }
     return true;
   });
@@ -304,7 +317,7 @@ bool SendHalf::advance() {
       if (acp_inquire(each->handle) != 0) {
         return false;
       }
-      finish(*each, QMP_SUCCESS);
+      finish(*each, each->status);
       return true;
     });
   }
