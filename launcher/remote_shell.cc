@@ -83,9 +83,11 @@ RemoteShell remote_shell_of(const std::vector<std::string>& words) {
   if (shell.words.empty()) shell.words = {"ssh"};
   if (shell_name(shell) == "ssh") {
     // ssh must not ask a question, and a host that is down must not take
-    // minutes.
+    // minutes: one that is lost after the log-in ends ssh after 12 s, as it
+    // ends an agent (Heartbeat::kSilence).
     for (const char* option :
-         {"-x", "-T", "-oBatchMode=yes", "-oConnectTimeout=10"}) {
+         {"-x", "-T", "-oBatchMode=yes", "-oConnectTimeout=10",
+          "-oServerAliveInterval=4", "-oServerAliveCountMax=2"}) {
       shell.words.emplace_back(option);
     }
   }
@@ -134,9 +136,9 @@ std::string shell_command(const RemoteShell& shell, const std::string& host) {
 }
 
 bool may_pass(int exit_status, std::string_view words) noexcept {
-  constexpr std::array<std::string_view, 5> kForGood = {
+  constexpr std::array<std::string_view, 6> kForGood = {
       "Could not resolve", "Permission denied", "Host key verification",
-      "No route to host", "timed out"};
+      "No route to host",  "timed out",         "not responding"};
   return exit_status == 255 &&
          std::ranges::none_of(kForGood, [words](std::string_view text) {
            return words.find(text) != std::string_view::npos;

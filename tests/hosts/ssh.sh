@@ -209,6 +209,29 @@ for pid in $(ip netns pids h3); do
 done
 ends_at_once "10.88.0.3 with ranks 4-5: .*exited with status 255"
 
+echo "-- a host is disconnected while its login shell hangs"
+on h3 "$sshd" -D -e -p 2200 \
+  -o ForceCommand="sh -c 'echo >$TMPDIR/logged_in && exec sleep 60'" \
+  2>>"$TMPDIR/h3.log" &
+hanging=$!
+eventually on h1 ssh-keyscan -p 2200 10.88.0.3 >"$output" 2>&1 ||
+  fail "no sshd at port 2200"
+on h1 "$acprun" -np 2 --host 10.88.0.1:1,10.88.0.3:1 --rsh "ssh -p 2200" \
+  true >"$output" 2>&1 &
+job=$!
+eventually test -s "$TMPDIR/logged_in" || fail "no login"
+begin=$(now_ms)
+ip link set v3 down
+status=0
+wait $job || status=$?
+takes_at_most 15000 "the job ended"
+test $status = 125 || fail "status $status instead of 125"
+grep -q "^acprun: host 10.88.0.3 with rank 1: .*not responding" "$output" ||
+  fail "acprun does not name the host, or no reason of ssh"
+kill $hanging
+for pid in $(ip netns pids h3); do kill -KILL "$pid"; done
+ip link set v3 up
+
 echo "-- a name that does not exist"
 run_job -np 2 --host 10.88.0.1:1,nosuch.invalid:1 true
 test $status = 125 || fail "status $status instead of 125"
