@@ -206,8 +206,8 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .repeat = OptionRepeat::kAllowed,
      .argument = "BYTES",
      .summary = "For older scripts: raises the heap to this size",
-     .manual = "For older scripts: raises the heap to this size, and never "
-               "lowers it.",
+     .manual = "Raises the heap to this size, and never lowers it. For older "
+               "scripts.",
      .target = take_old_heap_size},
 
     {.name = "--host",
