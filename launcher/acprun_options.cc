@@ -206,8 +206,8 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .repeat = OptionRepeat::kAllowed,
      .argument = "BYTES",
      .summary = "For older scripts: raises the heap to this size",
-     .manual = "For older scripts: raises the heap to this size, and never "
-               "lowers it.",
+     .manual = "Raises the heap to this size, and never lowers it. For older "
+               "scripts.",
      .target = take_old_heap_size},
 
     {.name = "--host",
@@ -217,8 +217,8 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .argument = "HOST[:N],...",
      .summary = "Hosts of the ranks",
      .manual = "The hosts of the ranks; not beside a node file. Hosts with "
-               "counts are filled in order, and one without a count beside "
-               "them has room for one rank; without counts the ranks are "
+               "counts are filled in order, and a host without a count beside "
+               "them has room for one rank. Without counts the ranks are "
                "divided evenly, neighbours together. In an allocation of "
                "Slurm, PBS or SGE that has several hosts, these are used when "
                "neither this option nor a node file is given.",
@@ -380,10 +380,11 @@ constexpr std::array<OptionRow, 30> kRows = {{
 
     {.name = "--stats",
      .summary = "Print what udp has sent and received, at the end",
-     .manual = "Prints a table at the end of the job: packets and bytes that "
-               "each rank has sent and received over UDP, the share that was "
-               "sent again, the packets that were dropped, and the longest "
-               "round trip. `ACP_STATS=FILE` writes more, for each peer.",
+     .manual = "Prints a table at the end of the job. It has the packets and "
+               "bytes that each rank has sent and received over UDP, and the "
+               "share that was sent again. It also has the packets that were "
+               "dropped, and the longest round trip. `ACP_STATS=FILE` writes "
+               "more, for each peer.",
      .target = &Options::stats},
     {.name = "--dry-run",
      .summary = "Print the plan, start nothing",

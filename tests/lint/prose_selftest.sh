@@ -144,6 +144,57 @@ many() { # many <sentence> <times>
 expect accepted page.md "$(many 'The endpoint sends the oldest fragment.' 120)"
 expect refused page.md "$(many 'The one that somebody sends is the same.' 120)"
 
+# Sentences of pages have at most 25 words, in cells of tables too. Code spans count
+# as one word, links by their text, and headings and code not at all.
+words() { # words <number>: "word1 ... wordN"
+  seq -f 'word%.0f' -s ' ' "$1"
+}
+expect accepted page.md "$(words 25)."
+expect refused page.md "$(words 26)."
+expect refused page.md "Short. $(words 26)! Short."
+expect accepted page.md "$(words 20). $(words 20)? $(words 20)! \"$(words 20).\" $(words 20).
+*$(words 20).* ($(words 20).) $(words 20)."
+expect refused page.md "$(words 20): $(words 6)."
+expect refused page.md "$(words 20); $(words 6)."
+expect refused page.md "- $(words 12)
+  $(words 14)"
+expect accepted page.md "$(words 20):
+
+- $(words 20)
+- $(words 20)
+1. $(words 20)
+
+\`--option\`
+: $(words 25)"
+expect refused page.md "\`--option\`
+: $(words 26)"
+expect accepted page.md "# $(words 30)
+
+\`\`\`
+$(words 30)
+\`\`\`
+
+    $(words 30)"
+expect accepted page.md "$(words 24) \`$(words 9)\`."
+expect refused page.md "$(words 25) \`word\`."
+expect accepted page.md "$(words 24) [one](a/page.md#of-$(words 1))."
+expect refused page.md "$(words 24) [one two](page.md)."
+expect accepted page.md "$(words 24) 0.25 - / + =."
+expect refused page.md "$(words 24) 0.25 26."
+expect accepted page.md "| $(words 20) | $(words 20) |
+|---|---|
+| $(words 25) | $(words 20). $(words 20) |"
+expect refused page.md "| $(words 3) | $(words 26) |"
+expect refused page.md "| $(words 3) | Short. $(words 26) | $(words 3) |"
+expect refused page.md "| $(words 13) \\| $(words 13) |"
+"$lint" "$work/page.md" >"$work/log" && exit 1
+grep -q 'page.md:1: a sentence has 26 words: word1' "$work/log"
+
+# Comments may have longer sentences.
+expect accepted one.cc "// $(words 26)."
+expect accepted one.sh "#!/bin/sh
+# $(words 26)."
+
 # Product code: long functions and tops of files.
 long() { # long <line before the function>
   echo "$1
@@ -200,3 +251,10 @@ measure 10 0/1 one.cc '// Opens the socket.
 int open();'
 measure 10 1/1 one.cc '#include "one.h"
 // Opens the socket.'
+measure 11 0/2 one.h "// $(words 25). Short.
+int size;"
+measure 11 1/2 one.h "// $(words 26). Short.
+int size;"
+measure 11 2/3 page.md "| $(words 26) | Short. |
+
+$(words 26)."

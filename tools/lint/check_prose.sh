@@ -10,10 +10,12 @@
 # a name's ending, or with .in, whose first line begins with "#!".
 #
 # It fails on paragraphs that begin elliptically, on words that are not to be
-# used, and on more than 5 indefinite words of 1,000 in a directory. In src, the folders
+# used, and on more than 5 indefinite words of 1,000 in a directory. In pages it fails on
+# sentences of more than 25 words, also in a table's cell. In src, the folders
 # of networks, launcher and tools it also fails on functions of 20 lines and more without a
 # comment ("bare") and on .cc files that do not open with one ("no top").
-# --report prints these two per directory, and comment lines per code line.
+# --report prints these two per directory, comment lines per code line, and how many of
+# all sentences are too long, in comments too ("long/sent.").
 # The lists of words and beginnings are in prose.awk.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -5,11 +5,12 @@
 #
 # A paragraph is a comment, a part of a comment between blank lines or tags, or
 # a paragraph or list item of a page. Code, code spans and headings are no
-# prose. Table rows count for words and rates, not as beginnings.
+# prose. Table rows count for words, rates and sentences, not as beginnings.
 
 BEGIN {
   order = 0
   most_indefinite = 5.0  # of 1,000 words
+  most_words = 25        # of a sentence; long sentences of comments only count
   load_words()
 }
 
@@ -135,9 +136,10 @@ function page_line(line) {
     end_paragraph()
     return
   }
-  if (line ~ /^ *([-*]|[0-9]+\.) /) {
+  # An item of a list, or the meaning of an option in a manual page.
+  if (line ~ /^ *([-*:]|[0-9]+\.) /) {
     end_paragraph()
-    sub(/^ *([-*]|[0-9]+\.) +/, "", line)
+    sub(/^ *([-*:]|[0-9]+\.) +/, "", line)
   }
   add_text(line)
 }
@@ -345,6 +347,7 @@ function measure(words_of, at, row, plain, low, vague, i) {
   gsub(/[*_]*\[|\]|\*\*/, "", words_of)
   gsub(/^[ "(]+/, "", words_of)
   paragraphs[group] += !row
+  if (is_page || mode == "report") measure_sentences(words_of, at, row)
   low = tolower(words_of)
   plain = low
   gsub(/[a-z0-9_.\/-]+\.(md|h|cc|c|def|sh|cmake)/, "file name", plain)
@@ -366,6 +369,36 @@ function measure(words_of, at, row, plain, low, vague, i) {
     elliptical[group]++
     note("begins elliptically: " substr(words_of, 1, 40), at, 1)
   }
+}
+
+# Counts the sentences, and the sentences that are too long. A sentence ends at a
+# full stop, question mark or exclamation mark with a blank behind it, and at the
+# end of a cell. A word has a letter or a digit, so a dash is none. A code span is
+# one word, and a link has the words of its text.
+function measure_sentences(words_of, at, row, parts, count, i, size) {
+  if (row) {
+    gsub(/\\\|/, "", words_of)
+    gsub(/\|/, "\n", words_of)
+  }
+  gsub(/[.!?]["*)]* +/, "&\n", words_of)
+  count = split(words_of, parts, "\n")
+  for (i = 1; i <= count; i++) {
+    size = count_words(parts[i])
+    if (size == 0) continue
+    sentences[group]++
+    if (size <= most_words) continue
+    long_sentences[group]++
+    if (!is_page) continue
+    sub(/^ +/, "", parts[i])
+    too_long[group]++
+    note("a sentence has " size " words: " substr(parts[i], 1, 40), at, 1)
+  }
+}
+
+function count_words(sentence, tokens, count, i, size) {
+  count = split(sentence, tokens, " ")
+  for (i = 1; i <= count; i++) size += tokens[i] ~ /[A-Za-z0-9]/
+  return size + 0
 }
 
 # Words that name nothing. "those" counts in any use, "one" and "the same" only
@@ -434,9 +467,9 @@ function per(count, base, by) { return base ? count * by / base : 0 }
 
 function judge(i, name, failed) {
   if (mode == "report")
-    printf "%-16s %7s %6s %6s %5s %5s %6s %9s %7s %7s\n", "directory", "words",
-        "indef.", "per1k", "begin", "%", "words!", "bare/20+", "com/cod",
-        "no top"
+    printf "%-16s %7s %6s %6s %5s %5s %6s %9s %7s %7s %11s\n", "directory",
+        "words", "indef.", "per1k", "begin", "%", "words!", "bare/20+",
+        "com/cod", "no top", "long/sent."
   for (i = 1; i <= order; i++) {
     name = groups[i]
     if (mode == "report") {
@@ -453,13 +486,13 @@ function judge(i, name, failed) {
 }
 
 function row(name) {
-  printf "%-16s %7d %6d %6.1f %5d %5.1f %6d %4d/%-4d %7.2f %3d/%-3d\n", name,
+  printf "%-16s %7d %6d %6.1f %5d %5.1f %6d %4d/%-4d %7.2f %3d/%-3d %5d/%-5d\n", name,
       total_words[name], indefinite[name],
       per(indefinite[name], total_words[name], 1000), elliptical[name],
       per(elliptical[name], paragraphs[name], 100), bad_words[name],
       bare_functions[name], long_functions[name],
       per(comment_lines[name], code_lines[name], 1), unopened[name],
-      sources[name]
+      sources[name], long_sentences[name], sentences[name]
 }
 
 function add(name) {
@@ -474,6 +507,8 @@ function add(name) {
   code_lines["sum"] += code_lines[name]
   unopened["sum"] += unopened[name]
   sources["sum"] += sources[name]
+  sentences["sum"] += sentences[name]
+  long_sentences["sum"] += long_sentences[name]
 }
 
 # A rate says nothing about the few words of a named file.
@@ -492,6 +527,11 @@ function passes(name, rate, good) {
   if (bad_words[name] > 0) {
     printf "%s: %d paragraphs with words not to be used\n", name,
         bad_words[name]
+    good = 0
+  }
+  if (too_long[name] > 0) {
+    printf "%s: %d sentences have more than %d words\n", name, too_long[name],
+        most_words
     good = 0
   }
   if (bare[name] > 0) {
