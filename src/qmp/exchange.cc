@@ -97,7 +97,7 @@ void Exchange::end() {
   if (is_running_) {
     is_running_ = false;
     (void)acpx_remove_progress(&run_step, this);
-    if (is_leaving_) {
+    if (is_leaving_) {  // No step runs any more: no lock.
       // Messages that are still queued stay unsent.
       presences_.enter(Stage::kLeft);
     }

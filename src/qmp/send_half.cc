@@ -304,14 +304,14 @@ void SendHalf::end_beyond_peer() {
 /// First tries messages that wait, in order; then ends transfers whose put is
 /// complete.
 bool SendHalf::advance() {
-  bool has_worked = false;
-  const std::size_t before = waiting_.size() + flying_.size();
+  const std::size_t waited = waiting_.size();
   if (!waiting_.empty()) {
     std::erase_if(waiting_, [this](Waiting& each) {
       return try_waiting(each) != Posted::kLater;
     });
     end_beyond_peer();
   }
+  const std::size_t flew = flying_.size();
   if (!flying_.empty()) {
     std::erase_if(flying_, [this](Transfer* each) {
       if (acp_inquire(each->handle) != 0) {
@@ -321,8 +321,7 @@ bool SendHalf::advance() {
       return true;
     });
   }
-  has_worked = waiting_.size() + flying_.size() != before;
-  return has_worked;
+  return waiting_.size() != waited || flying_.size() != flew;
 }
 
 }  // namespace qmp

@@ -47,6 +47,25 @@ bool is_mapped_here(std::span<const std::byte> local) noexcept {
   return ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) == 1;
 }
 
+void log_bad_address(const protocol::ProcRecord& peer,
+                     std::span<const std::byte> local,
+                     std::uint64_t remote_address) noexcept {
+  if (is_mapped_here(local)) {
+    log_error(
+        "rank {}, pid {}, has nothing at {:#x}, which it registered, or "
+        "this process may not write at {}: was it freed before "
+        "acp_unregister_memory?",
+        peer.rank.load(std::memory_order_relaxed),
+        peer.os_pid.load(std::memory_order_relaxed), remote_address,
+        static_cast<const void*>(local.data()));
+  } else {
+    log_error(
+        "this process has no memory at {}, {} bytes: was it freed before "
+        "acp_unregister_memory?",
+        static_cast<const void*>(local.data()), local.size());
+  }
+}
+
 }  // namespace
 
 CrossMemory::CrossMemory(protocol::ProcRecord& mine, bool is_allowed) noexcept
@@ -96,19 +115,7 @@ Status CrossMemory::copy(const protocol::ProcRecord& peer,
         log_error("process_vm_readv or writev with pid {}: {}", pid,
                   errno_text(error));
       } else if (status == Status::kBadAddress) {
-        if (is_mapped_here(local)) {
-          log_error(
-              "rank {}, pid {}, has nothing at {:#x}, which it registered, or "
-              "this process may not write at {}: was it freed before "
-              "acp_unregister_memory?",
-              peer.rank.load(std::memory_order_relaxed), pid, remote_address,
-              static_cast<const void*>(local.data()));
-        } else {
-          log_error(
-              "this process has no memory at {}, {} bytes: was it freed "
-              "before acp_unregister_memory?",
-              static_cast<const void*>(local.data()), local.size());
-        }
+        log_bad_address(peer, local, remote_address);
       }
       if (status == Status::kUnsupported) {
         is_allowed_.store(false, std::memory_order_relaxed);

@@ -22,8 +22,9 @@ class CrossMemory {
   CrossMemory& operator=(const CrossMemory&) = delete;
 
   /// Copies between `local` and an address of the peer. kUnsupported: the
-  /// kernel refuses such copies for good. kBadAddress: the peer has no memory
-  /// there. kPeerDead: the process is gone. kSystem: any other error, logged.
+  /// kernel refuses such copies for good. kPeerDead: the process is gone.
+  /// kBadAddress: the peer or this process has no memory there. kSystem: any
+  /// other error. The last two are logged.
   [[nodiscard]] Status copy(const protocol::ProcRecord& peer,
                             transport::Direction direction,
                             std::span<std::byte> local,
