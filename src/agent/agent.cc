@@ -35,6 +35,15 @@ bool is_large_get(const protocol::RequestView& request,
          first.flags == 0 && first.size >= kLargeGetBytes;
 }
 
+/// Index of a step of a request in its chain: the requests of a chain in parts
+/// begin with a put that says its own. A peer may have sent any.
+std::uint16_t index_in_chain(const protocol::Step& first,
+                             std::size_t step) noexcept {
+  const std::uint64_t before = first.opcode == Opcode::kPut ? first.operand : 0;
+  return static_cast<std::uint16_t>(
+      std::min<std::uint64_t>(before, protocol::kMaxSteps - 1 - step) + step);
+}
+
 }  // namespace
 
 Agent::Agent(const gmm::AddressSpace& space,
@@ -62,11 +71,10 @@ void Agent::on_request(transport::ProcId from,
     run_unanswered(from, *request);
     return;
   }
-  if (const Status failure =
-          failed_.empty() ? Status::kOk
-                          : take_failure(from, color, request->header.id);
-      failure != Status::kOk) {
-    reply(from, color, request->header.id, failure);
+  if (const auto failure =
+          failed_.empty() ? std::nullopt
+                          : take_failure(from, color, request->header.id)) {
+    reply(from, color, request->header.id, failure->status, failure->step);
     return;
   }
   const protocol::Step first = request->step(0);
@@ -90,7 +98,7 @@ void Agent::on_request(transport::ProcId from,
   for (std::size_t i = 0; i < request->header.steps; ++i) {
     header.status = run_step(i == 0 ? first : request->step(i), data);
     if (header.status != Status::kOk) {
-      header.failed_step = static_cast<std::uint16_t>(i);
+      header.failed_step = index_in_chain(first, i);
       break;
     }
   }
@@ -160,12 +168,15 @@ void Agent::refuse(transport::ProcId from,
                 protocol::name_of_proc(space_.segment(), from));
     return;
   }
-  const Status earlier = take_failure(from, color, header->id);
-  const Status failure = earlier == Status::kOk ? Status::kBadAddress : earlier;
+  const auto first = protocol::decode_step(bytes.data() + sizeof *header);
+  const Failed failure =
+      take_failure(from, color, header->id)
+          .value_or(Failed{from, color, header->id, Status::kBadAddress,
+                           index_in_chain(first, 0)});
   if (header->flags == protocol::kMoreFlag) {
-    failed_.push_back({from, color, header->id, failure});
+    failed_.push_back(failure);
   } else {
-    reply(from, color, header->id, failure);
+    reply(from, color, header->id, failure.status, failure.step);
   }
 }
 
@@ -182,24 +193,26 @@ void Agent::on_part(transport::ProcId from,
     return;
   }
   std::span<const std::byte> data = part.data;
-  const Status status = run_step(part.step(0), data);
+  const protocol::Step put = part.step(0);
+  const Status status = run_step(put, data);
   if (status != Status::kOk) {
-    failed_.push_back({from, color, part.header.id, status});
+    failed_.push_back(
+        {from, color, part.header.id, status, index_in_chain(put, 0)});
   }
 }
 
 /// Returns and forgets the failure of an earlier part of this request.
-Status Agent::take_failure(transport::ProcId from,
-                           transport::Color color,
-                           std::uint64_t id) {
-  for (auto failed = failed_.begin(); failed != failed_.end(); ++failed) {
-    if (failed->from == from && failed->color == color && failed->id == id) {
-      const Status status = failed->status;
-      failed_.erase(failed);
-      return status;
+std::optional<Agent::Failed> Agent::take_failure(transport::ProcId from,
+                                                 transport::Color color,
+                                                 std::uint64_t id) {
+  for (auto each = failed_.begin(); each != failed_.end(); ++each) {
+    if (each->from == from && each->color == color && each->id == id) {
+      const Failed failure = *each;
+      failed_.erase(each);
+      return failure;
     }
   }
-  return Status::kOk;
+  return std::nullopt;
 }
 
 /// Looks up memory of this rank. kBadAddress: the program has unmapped it, or
@@ -290,10 +303,12 @@ void Agent::ring_if_asked(const protocol::Step& step) {
 void Agent::reply(transport::ProcId to,
                   transport::Color color,
                   std::uint64_t id,
-                  Status status) {
+                  Status status,
+                  std::uint16_t failed_step) {
   protocol::ReplyHeader header;
   header.id = id;
   header.status = status;
+  header.failed_step = failed_step;
   send_reply(to, color, header, {});
 }
 

@@ -60,7 +60,8 @@ class Agent {
   void reply(transport::ProcId to,
              transport::Color color,
              std::uint64_t id,
-             Status status);
+             Status status,
+             std::uint16_t failed_step = 0);
 
   /// Sends the shared reply, and replies that found their endpoint full.
   /// Called after each poll. True when some of the latter were sent.
@@ -103,6 +104,7 @@ class Agent {
     transport::Color color;
     std::uint64_t id;
     Status status;
+    std::uint16_t step;  ///< Index of the put that has failed.
   };
 
   /// Requests of one initiator that have succeeded and have no results. They
@@ -130,9 +132,9 @@ class Agent {
                const protocol::RequestView& part);
   void run_unanswered(transport::ProcId from,
                       const protocol::RequestView& request);
-  Status take_failure(transport::ProcId from,
-                      transport::Color color,
-                      std::uint64_t id);
+  std::optional<Failed> take_failure(transport::ProcId from,
+                                     transport::Color color,
+                                     std::uint64_t id);
   Result<std::byte*> open(gmm::GlobalAddress ga,
                           std::size_t size,
                           Access access) const;

@@ -40,8 +40,8 @@ bool convert(const acpx_op_t& op, Step& step) {
   step.remote = op.remote;
   step.local = step.opcode == Opcode::kPut8 ? 0 : op.local;
   step.size = is_bulk(step) ? op.size : 0;
-  step.operand = op.operand;
-  step.compare = op.compare;
+  step.operand = is_bulk(step) ? 0 : op.operand;
+  step.compare = is_bulk(step) ? 0 : op.compare;
   return (op.flags & ~kFlags) == 0 && !(has_signal(op) && is_bulk(step));
 }
 

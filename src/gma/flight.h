@@ -30,13 +30,15 @@ struct Pieces {
   std::size_t joined_steps = 0;  ///< Set when the last post goes.
 };
 
-/// A put above one message: one request in parts. The words that follow in the
-/// chain join the last part.
+/// A put above one message, or several puts in turn: one request in parts. The
+/// words that follow in the chain join the last part.
 struct Parts {
-  protocol::Step put;
-  std::uint64_t sent_bytes = 0;
+  protocol::Step put;                       ///< The put that is being sent.
+  std::size_t puts = 1;                     ///< From the current step on.
+  std::size_t index = 0;                    ///< Which of them `put` is.
+  std::uint64_t sent_bytes = 0;             ///< Bytes of `put` that have left.
   std::optional<std::uint64_t> request_id;  ///< Set when the first part goes.
-  std::size_t joined_steps = 0;
+  std::size_t joined_steps = 0;             ///< Behind the puts.
   /// Why no more data is sent, once a part has found its source gone.
   Status failure = Status::kOk;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "base/assert.h"
 #include "base/inline_vector.h"
@@ -67,7 +68,8 @@ bool FlightSender::fits_one_message(const Operation& operation,
 }
 
 /// Sends a message whose last part is data of the operation's source, if any.
-/// The transport may read that data in place until the operation ends.
+/// The transport may read that data in place until the operation ends. What it
+/// gives up then are all bytes between the first and the last source.
 Status FlightSender::send_data(
     PeerQueue& queue,
     Operation& operation,
@@ -76,8 +78,11 @@ Status FlightSender::send_data(
   const std::span<const std::byte> data = parts.back();
   if (operation.in_place.empty()) {
     operation.in_place = data;
-  } else if (!data.empty()) {  // the next piece of the same source
-    operation.in_place = {operation.in_place.data(), data.data() + data.size()};
+  } else if (!data.empty()) {
+    const std::span<const std::byte> before = operation.in_place;
+    operation.in_place = {std::min(before.data(), data.data(), std::less<>()),
+                          std::max(before.data() + before.size(),
+                                   data.data() + data.size(), std::less<>())};
   }
   return queue.endpoint().send_in_place(parts, ordering);
 }

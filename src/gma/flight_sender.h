@@ -80,7 +80,7 @@ class FlightSender {
                            const Parts& parts,
                            std::span<const protocol::StepBytes> steps,
                            std::span<const std::byte> data,
-                           transport::Ordering ordering);
+                           bool is_last);
   Status end_parts(PeerQueue& queue, Operation& operation, Parts& parts);
   std::size_t joinable_steps(const PeerQueue& queue,
                              const Operation& operation,

@@ -208,7 +208,7 @@ void OperationRunner::end_flight(Operation& operation) {
   if (const auto* chain = std::get_if<Chain>(&operation.flight)) {
     operation.current += chain->steps - 1;
   } else if (const auto* parts = std::get_if<Parts>(&operation.flight)) {
-    operation.current += parts->joined_steps;
+    operation.current += parts->puts - 1 + parts->joined_steps;
   } else if (const auto* pieces = std::get_if<Pieces>(&operation.flight)) {
     operation.current += pieces->joined_steps;
   }

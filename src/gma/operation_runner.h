@@ -104,6 +104,7 @@ class OperationRunner {
                      const Step& rest,
                      Way way,
                      EndChecks checks);
+  std::size_t puts_in_turn(const Operation& operation) const;
   Progress send_bulk(Operation& operation, const Step& bulk);
   Progress send_or_queue(Operation& operation, PeerQueue& queue);
   Progress run_signal(Operation& operation, Rank rank);

@@ -30,8 +30,22 @@ OperationRunner::Progress OperationRunner::run_step(Operation& operation,
                                 : send_copy(operation, step, way, checks);
 }
 
+/// Counts the puts that are the current step of a chain and the next ones, if
+/// they go by request. At least 1: the current step may also be a copy. A chain
+/// of puts has one rank and color (chain.cc).
+std::size_t OperationRunner::puts_in_turn(const Operation& operation) const {
+  const auto is_put = [this](const Step& step) {
+    return step.opcode == protocol::Opcode::kPut &&
+           (step.size == 0 || route(space_, step) == Way::kPut);
+  };
+  const auto rest = std::span(operation.steps).subspan(operation.current);
+  const auto puts = static_cast<std::size_t>(
+      std::ranges::find_if_not(rest, is_put) - rest.begin());
+  return std::max<std::size_t>(puts, 1);
+}
+
 /// Sends a put or a get to the agent or the endpoint of its rank, in pieces or
-/// as one request in parts.
+/// as one request in parts. Puts that follow in the chain join it.
 OperationRunner::Progress OperationRunner::send_bulk(Operation& operation,
                                                      const Step& bulk) {
   const auto& codec = space_.codec();
@@ -40,9 +54,13 @@ OperationRunner::Progress OperationRunner::send_bulk(Operation& operation,
   if (!queue.ok()) {
     return fail(operation, queue.status());
   }
-  if (bulk.opcode == protocol::Opcode::kPut &&
-      FlightSender::needs_parts(bulk.size, queue.value()->to())) {
-    operation.flight = Parts{.put = bulk, .request_id = std::nullopt};
+  const PeerEndpoint& to = queue.value()->to();
+  const bool is_put =
+      bulk.opcode == protocol::Opcode::kPut && to.max_posted == 0;
+  const std::size_t puts = is_put ? puts_in_turn(operation) : 1;
+  if (is_put && (puts > 1 || FlightSender::needs_parts(bulk.size, to))) {
+    operation.flight =
+        Parts{.put = bulk, .puts = puts, .request_id = std::nullopt};
   } else {
     operation.flight = Pieces{bulk};
   }

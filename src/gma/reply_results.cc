@@ -113,7 +113,7 @@ Status store_results(const gmm::AddressSpace& space,
                           operation.current + chain->steps - count, count);
   } else if (const auto* parts = std::get_if<Parts>(&operation.flight)) {
     is_good = store_steps(results, reply.header, operation, operation.current,
-                          1 + parts->joined_steps);
+                          parts->puts + parts->joined_steps);
   } else if (const auto* pieces = std::get_if<Pieces>(&operation.flight)) {
     is_good = store_piece(results, request, reply.header, operation, *pieces);
   }

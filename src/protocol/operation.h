@@ -7,6 +7,7 @@
 //             4 u32 size of a put or a get, 0 otherwise
 //             8 u64 remote   16 u64 operand   24 u64 compare
 //               in a copy:   16 u64 local     24 u64 size
+//               in a put:    16 u64 index of the step in its chain
 //   reply     0 u8 type = 2   1 u8 status   2 u16 failed step
 //             4 u32 data bytes
 //             8 u64 id
@@ -43,7 +44,8 @@ inline constexpr std::size_t kMaxSteps = 16;
 
 /// Request flag: the request is a part, a single put. More parts with its id
 /// follow. The last part does not have the flag and arrives after all others.
-/// Its reply answers all parts; it is not executed if a part has failed.
+/// Its reply answers all parts. No part is executed after one that has failed.
+/// A failed step counts from the first part's put, by the indices of the puts.
 inline constexpr std::uint16_t kMoreFlag = 1;
 
 /// Request flag: nobody waits for the end of the request, a single step that is

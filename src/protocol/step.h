@@ -54,15 +54,16 @@ inline constexpr std::uint16_t kSignalFlag = 1;
 /// A plain value. A field that the opcode does not need is 0 and not looked at.
 struct Step {
   Opcode opcode = Opcode::kCopy;
-  std::uint8_t width = 8;     ///< Bytes of a word (kPut8 and atomics).
-  std::uint16_t flags = 0;    ///< kSignalFlag.
-  GlobalAddress remote = 0;   ///< Memory of the target: destination of a put or
-                              ///< copy, source of a get, or the word.
-  GlobalAddress local = 0;    ///< The other end: source of a put or copy,
-                              ///< destination of a get or of an atomic's old
-                              ///< value. 0: the old value is not wanted.
-  std::uint64_t size = 0;     ///< Bytes of a put, get or copy.
-  std::uint64_t operand = 0;  ///< Value of kPut8; addend, mask, or new value.
+  std::uint8_t width = 8;    ///< Bytes of a word (kPut8 and atomics).
+  std::uint16_t flags = 0;   ///< kSignalFlag.
+  GlobalAddress remote = 0;  ///< Memory of the target: destination of a put or
+                             ///< copy, source of a get, or the word.
+  GlobalAddress local = 0;   ///< The other end: source of a put or copy,
+                             ///< destination of a get or of an atomic's old
+                             ///< value. 0: the old value is not wanted.
+  std::uint64_t size = 0;    ///< Bytes of a put, get or copy.
+  /// Value of kPut8; addend, mask, or new value. In a request's put, its index.
+  std::uint64_t operand = 0;
   std::uint64_t compare = 0;  ///< Expected value of kCas.
 };
 

@@ -226,6 +226,48 @@ SPMD_CASE(acpx_post_large,
   }
 }
 
+SPMD_CASE(acpx_post_puts_in_turn,
+          "acpx_post: a large put covers the one before it") {
+  SPMD_NEEDS_RANKS(2);
+  constexpr std::size_t kPuts = 12;
+  constexpr std::size_t kStrip = 3000;
+  constexpr std::size_t kBytes = kPuts * kStrip;
+  for (const Memory memory : kMemories) {
+    const Block block(memory, (1 + kPuts) * kBytes);
+    const Block flags(Memory::kLibrary, 64);
+    const int right = spmd::right_of(acp_rank());
+    const std::size_t rounds = spmd::scaled(100, 10);
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      const auto value = [&](std::size_t put) {
+        return static_cast<std::byte>(round * kPuts + put);
+      };
+      // Each put is a strip shorter, so a strip of the one before it stays.
+      std::vector<acpx_op_t> chain;
+      for (std::size_t i = 0; i < kPuts; ++i) {
+        const std::size_t from = (1 + i) * kBytes;
+        std::ranges::fill(block.bytes().subspan(from, kBytes), value(i));
+        chain.push_back(transfer(ACPX_PUT, block.at(right), block.mine(from),
+                                 kBytes - i * kStrip));
+      }
+      acpx_op_t flag = update(ACPX_ADD8, flags.at(right), 0, 1);
+      flag.flags = ACPX_SIGNAL;
+      chain.push_back(flag);
+      const acp_handle_t handle =
+          acpx_post(chain.data(), chain.size(), ACP_HANDLE_NULL);
+      EXPECT(handle != ACP_HANDLE_NULL);
+      EXPECT_EQ(
+          acpx_wait_word(flags.mine(), round - 1, spmd::kPatience, nullptr), 0);
+      for (std::size_t i = 0; i < kPuts; ++i) {
+        const auto strip =
+            block.bytes().subspan(kBytes - (1 + i) * kStrip, kStrip);
+        EXPECT(std::ranges::count(strip, value(i)) == kStrip);
+      }
+      EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), 0);
+      EXPECT_EQ(acp_sync(), 0);
+    }
+  }
+}
+
 SPMD_CASE(acpx_post_more,
           "acpx_post: chains that may wait for more leave when none comes") {
   SPMD_NEEDS_RANKS(2);
@@ -364,6 +406,34 @@ SPMD_CASE(acpx_post_stops_at_a_failure,
   EXPECT_EQ(block.word(0).load(),
             are_in_call[static_cast<std::size_t>(left)] ? 0U : 1U);
   EXPECT_EQ(block.word(1).load(), 0U);
+}
+
+SPMD_CASE(acpx_post_stops_at_a_put,
+          "acpx_post: a large put that fails at the peer stops the rest") {
+  constexpr std::size_t kBytes = 100'000;
+  const Block block(Memory::kRegistered, 3 * kBytes);
+  const int right = spmd::right_of(acp_rank());
+  std::ranges::fill(block.bytes().first(kBytes), std::byte{1});
+  const acpx_op_t ops[] = {
+      transfer(ACPX_PUT, block.at(right, kBytes), block.mine(), kBytes),
+      transfer(ACPX_PUT, block.at(right, 3 * kBytes - 8), block.mine(), kBytes),
+      transfer(ACPX_PUT, block.at(right, 2 * kBytes), block.mine(), kBytes),
+      update(ACPX_ADD8, block.at(right, 3 * kBytes - 8), 0, 1),
+  };
+  EXPECT_EQ(acp_sync(), 0);
+  acp_errno = 0;
+  const acp_handle_t handle = acpx_post(ops, 4, ACP_HANDLE_NULL);
+  const bool is_in_call = handle == ACP_HANDLE_NULL;
+  if (!is_in_call) {
+    EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), -1);
+  }
+  EXPECT_EQ(acp_errno, int{ACPX_BAD_ADDRESS});
+  const auto are_in_call = spmd::gather(is_in_call);
+  const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
+  const bool has_first = !are_in_call[static_cast<std::size_t>(left)];
+  const auto changed =
+      std::ranges::count(block.bytes().subspan(kBytes), std::byte{1});
+  EXPECT_EQ(static_cast<std::size_t>(changed), has_first ? kBytes : 0);
 }
 
 SPMD_CASE(acpx_post_orders,

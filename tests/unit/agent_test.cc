@@ -787,6 +787,39 @@ TEST_CASE("agent: a part that fails is told by the last, which does nothing",
   CHECK(rank.reply().header.status == Status::kOk);
 }
 
+TEST_CASE("agent: a put in parts that fails is told by its index", "[agent]") {
+  AgentUnderTest rank;
+  protocol::Step put = rank.bulk(Opcode::kPut, 5, 1);
+  const std::array data = {std::byte{79}};
+  put.operand = 3;
+  SECTION("the first step of the last part") {
+    put.remote = rank.bulk(Opcode::kPut, 256, 1).remote;
+    rank.request({&put, 1}, data, 5);
+    CHECK(rank.reply().header.failed_step == 3);
+  }
+  SECTION("a word behind it") {
+    const std::array steps = {put, rank.step(Opcode::kAdd, 256)};
+    rank.request(steps, data, 5);
+    CHECK(rank.reply().header.failed_step == 4);
+  }
+  SECTION("an earlier part") {
+    put.remote = rank.bulk(Opcode::kPut, 256, 1).remote;
+    auto part = test::request_message(5, {&put, 1}, data);
+    part[offsetof(protocol::RequestHeader, flags)] =
+        std::byte{protocol::kMoreFlag};
+    rank.agent.on_request(AgentUnderTest::kPeer, 0, part);
+    const auto put8 = rank.step(Opcode::kPut8, 8);
+    rank.request({&put8, 1}, {}, 5);
+    CHECK(rank.reply().header.failed_step == 3);
+  }
+  SECTION("an index that no chain has") {
+    put.operand = ~std::uint64_t{0};
+    const std::array steps = {put, rank.step(Opcode::kAdd, 256)};
+    rank.request(steps, data, 5);
+    CHECK(rank.reply().header.failed_step == protocol::kMaxSteps - 1);
+  }
+}
+
 TEST_CASE("agent: what a dead peer left incomplete is forgotten", "[agent]") {
   AgentUnderTest rank;
   rank.part(256, std::byte{1}, 5);

@@ -55,10 +55,6 @@ TEST_CASE("runner chain: runs step by step when it does not fit",
   SECTION("a get larger than a message") {
     steps = {bulk_step(Opcode::kGet, world.far(2, 0), world.mine, 2000)};
   }
-  SECTION("puts that are too large together") {
-    steps = {bulk_step(Opcode::kPut, world.far(2, 0), world.mine, 600),
-             bulk_step(Opcode::kPut, world.far(2, 0), world.mine, 600)};
-  }
   SECTION("gets whose reply is too large") {
     steps = {bulk_step(Opcode::kGet, world.far(2, 0), world.mine, 600),
              bulk_step(Opcode::kGet, world.far(2, 0), world.mine, 600)};

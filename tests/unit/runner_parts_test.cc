@@ -115,6 +115,82 @@ TEST_CASE("runner parts: words behind a put go with its last part",
   }
 }
 
+TEST_CASE("runner parts: several puts in turn are one request",
+          "[gma][runner]") {
+  RunnerWorld world;
+  auto& endpoint = world.endpoint(2);
+  const Operation& chain = world.start(
+      {bulk_step(Opcode::kPut, world.far(2, 0), world.mine + 512, 2 * kPart),
+       bulk_step(Opcode::kPut, world.far(2, 64), world.mine, 0),
+       bulk_step(Opcode::kPut, world.far(2, 128), world.mine, 600),
+       bulk_step(Opcode::kPut, world.far(2, 4096), world.mine + 8, kPart + 1),
+       bulk_step(Opcode::kPut, world.far(2, 0), world.mine, 0),
+       word_step(Opcode::kAdd, world.far(2, 8), 0, 7)});
+  // A put may not take effect before the put in front of it.
+  CHECK(endpoint.orderings == std::vector{Ordering::kFree, Ordering::kFree,
+                                          Ordering::kFree, Ordering::kOrdered,
+                                          Ordering::kOrdered,
+                                          Ordering::kOrdered});
+  CHECK(endpoint.in_place.size() == 6);
+  std::vector<std::uint64_t> indices;
+  std::array<std::uint64_t, 4> bytes{};
+  Sent sent;
+  while (!endpoint.sent.empty()) {
+    sent = take(world);
+    CHECK(is_part(sent) == !endpoint.sent.empty());
+    const Step put = sent.view.step(0);
+    indices.push_back(put.operand);
+    bytes.at(put.operand) += put.size;
+  }
+  CHECK(indices == std::vector<std::uint64_t>{0, 0, 0, 2, 3, 3});
+  CHECK(bytes == std::array<std::uint64_t, 4>{2 * kPart, 0, 600, kPart + 1});
+  CHECK(sent.view.header.steps == 2);
+  CHECK(sent.view.step(1).operand == 7);
+  const std::uint64_t id = sent.view.header.id;
+  SECTION("all are done") {
+    world.runner.on_reply(
+        test::reply_message(id, Status::kOk, 0, test::word_bytes(1)));
+    CHECK(world.has_ended(chain, Status::kOk));
+    CHECK(endpoint.sent.empty());
+  }
+  SECTION("a put has failed") {
+    world.runner.on_reply(test::reply_message(id, Status::kBadAddress, 2, {}));
+    CHECK(world.has_ended(chain, Status::kBadAddress));
+    CHECK(chain.current == 2);
+  }
+  SECTION("the word has failed") {
+    world.runner.on_reply(test::reply_message(id, Status::kMisaligned, 5, {}));
+    CHECK(world.has_ended(chain, Status::kMisaligned));
+    CHECK(chain.current == 5);
+  }
+  CHECK(endpoint.in_place.empty());
+}
+
+TEST_CASE("runner parts: the source of a later put is gone", "[gma][runner]") {
+  RunnerWorld world;
+  world.endpoint(2).room = 1;
+  const Operation& chain = world.start(
+      {bulk_step(Opcode::kPut, world.far(2, 0), world.mine, kPart),
+       bulk_step(Opcode::kPut, world.far(2, 4096), world.mine, kPart),
+       word_step(Opcode::kAdd, world.far(2, 8), 0, 7)});
+  while (take(world).view.step(0).operand == 0) {
+    world.runner.pump();
+    if (world.endpoint(2).sent.empty()) {
+      break;
+    }
+  }
+  REQUIRE(world.keys.remove(0, world.mine & ~std::uint64_t{63}) == Status::kOk);
+  world.runner.pump();
+  const Sent end = take(world);
+  CHECK_FALSE(is_part(end));
+  CHECK(end.view.header.steps == 1);
+  CHECK(end.view.step(0).size == 0);
+  world.runner.on_reply(
+      test::reply_message(end.view.header.id, Status::kOk, 0, {}));
+  CHECK(world.has_ended(chain, Status::kBadKey));
+  CHECK(chain.current == 1);
+}
+
 TEST_CASE("runner parts: what cannot go along follows the answer",
           "[gma][runner]") {
   RunnerWorld world;
