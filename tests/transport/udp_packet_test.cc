@@ -61,7 +61,7 @@ Bytes encode(const PacketHeader& header, const Bytes& payload) {
 bool has_valid_tag(const PacketView& packet) {
   Bytes copy(packet.bytes.begin(), packet.bytes.end());
   PacketGuard guard(Security::kOff, {}, 1);
-  return guard.open(Cipher::kChecksum, 0, packet, copy);
+  return guard.open(Cipher::kChecksum, 0, packet.header, copy);
 }
 
 bool is_accepted(const Bytes& bytes) {
