@@ -162,7 +162,6 @@ std::optional<PacketView> decode_packet(std::span<const std::byte> bytes) {
   }
   PacketView packet;
   packet.header = from_layout(layout);
-  packet.bytes = bytes;
   packet.payload = bytes.subspan(before);
   if (has_sack) {
     for (std::size_t i = 0; i < packet.sack.size(); ++i) {

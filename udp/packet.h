@@ -79,12 +79,11 @@ struct PacketHeader {
   friend bool operator==(const PacketHeader&, const PacketHeader&) = default;
 };
 
-/// A decoded packet; the spans point into the bytes that were decoded.
+/// A decoded packet; its payload lies in the bytes that were decoded.
 struct PacketView {
   PacketHeader header;
   SackBitmap sack{};  ///< All zero without kFlagSack.
   std::span<const std::byte> payload;
-  std::span<const std::byte> bytes;
   Duration waited{};  ///< DatagramSocket::Arrival::waited.
 };
 

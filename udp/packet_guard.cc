@@ -179,7 +179,7 @@ Datagram PacketGuard::seal_secret(Cipher cipher,
 
 bool PacketGuard::open(Cipher cipher,
                        transport::Color color,
-                       const PacketView& packet,
+                       const PacketHeader& header,
                        std::span<std::byte> datagram) noexcept {
   if (cipher == Cipher::kChecksum) {
     const std::span<std::byte, kTagBytes> in_packet = tag_of(datagram);
@@ -187,17 +187,17 @@ bool PacketGuard::open(Cipher cipher,
            load_little<std::uint64_t>(in_packet.data()) ==
                checksum_of(datagram, {}, tail_hash_);
   }
-  return open_secret(cipher, color, packet, datagram, Wanted::kPayload);
+  return open_secret(cipher, color, header, datagram, Wanted::kPayload);
 }
 
 bool PacketGuard::is_of_job(transport::Color color,
-                            const PacketView& packet,
+                            const PacketHeader& header,
                             std::span<std::byte> datagram) noexcept {
   if (security_ == Security::kOff) {
-    return open(Cipher::kChecksum, color, packet, datagram);
+    return open(Cipher::kChecksum, color, header, datagram);
   }
   const auto is_made_with = [&](Cipher cipher) {
-    return open_secret(cipher, color, packet, datagram, Wanted::kVerdict);
+    return open_secret(cipher, color, header, datagram, Wanted::kVerdict);
   };
   return (!aes_keys_.empty() && is_made_with(Cipher::kAes256Gcm)) ||
          is_made_with(Cipher::kChaCha20Poly1305);
@@ -208,17 +208,16 @@ bool PacketGuard::is_of_job(transport::Color color,
 /// when the tag is wrong.
 bool PacketGuard::open_secret(Cipher cipher,
                               transport::Color color,
-                              const PacketView& packet,
+                              const PacketHeader& header,
                               std::span<std::byte> datagram,
                               Wanted wanted) noexcept {
   const std::span<std::byte, kTagBytes> in_packet = tag_of(datagram);
   std::array<unsigned char, kTagBytes> tag{};
   std::memcpy(tag.data(), in_packet.data(), tag.size());
   std::memset(in_packet.data(), 0, in_packet.size());
-  const std::size_t clear = security_ == Security::kEncrypt
-                                ? body_offset(packet.header)
-                                : datagram.size();
-  const Nonce nonce = nonce_of(packet.header);
+  const std::size_t clear =
+      security_ == Security::kEncrypt ? body_offset(header) : datagram.size();
+  const Nonce nonce = nonce_of(header);
   const unsigned char* body = raw(datagram.data() + clear);
   const std::size_t body_bytes = datagram.size() - clear;
   // The library only verifies when it has no buffer for the payload.

@@ -59,18 +59,19 @@ class PacketGuard {
                 std::span<std::byte> head,
                 std::span<const std::byte> tail) noexcept;
 
-  /// Checks the tag of a packet that decode_packet returned for `datagram`, and
-  /// decrypts the payload where it lies. False: the packet is not from a
-  /// process of this job, or it was damaged; then its payload is undefined.
+  /// Checks the tag of the packet in `datagram`, and decrypts the payload where
+  /// it lies. `header` is what decode_packet read there. False: the packet is
+  /// not from a process of this job, or it was damaged; then its payload is
+  /// undefined.
   bool open(Cipher cipher,
             transport::Color color,
-            const PacketView& packet,
+            const PacketHeader& header,
             std::span<std::byte> datagram) noexcept;
 
   /// Whether open() would succeed with one of the ciphers that a process of the
   /// job may use towards this one. `datagram` is unchanged afterwards.
   bool is_of_job(transport::Color color,
-                 const PacketView& packet,
+                 const PacketHeader& header,
                  std::span<std::byte> datagram) noexcept;
 
  private:
@@ -93,7 +94,7 @@ class PacketGuard {
 
   bool open_secret(Cipher cipher,
                    transport::Color color,
-                   const PacketView& packet,
+                   const PacketHeader& header,
                    std::span<std::byte> datagram,
                    Wanted wanted) noexcept;
 

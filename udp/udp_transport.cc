@@ -382,7 +382,7 @@ Endpoint* UdpTransport::meet_source(transport::Color color,
                                     const PacketView& packet) {
   const transport::ProcId source = packet.header.source;
   if (options_.fetches_cards &&
-      !guard_.is_of_job(color, packet, arrival.datagram)) {
+      !guard_.is_of_job(color, packet.header, arrival.datagram)) {
     ++shared_.counters.corrupt;
     return nullptr;
   }
@@ -406,7 +406,7 @@ bool UdpTransport::is_acceptable(const PeerPath& path,
     ++counters.unknown;
     return false;
   }
-  if (!guard_.open(path.cipher, color, packet, arrival.datagram)) {
+  if (!guard_.open(path.cipher, color, packet.header, arrival.datagram)) {
     ++counters.corrupt;
     count(endpoint, &PeerCounts::corrupt);
     return false;

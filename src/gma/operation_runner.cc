@@ -28,9 +28,6 @@ OperationRunner::OperationRunner(const gmm::AddressSpace& space,
       relay_(space) {}
 
 void OperationRunner::start(Operation& operation, EndChecks checks) {
-  operation.current = 0;
-  operation.status = Status::kOk;
-  operation.flight = Idle{};
   if (operation.steps.size() > 1 &&
       start_chain(operation) == Progress::kPending) {
     return;

@@ -50,7 +50,8 @@ class OperationRunner {
                   gmm::ThreadWaker& waker,
                   OperationOwner& owner);
 
-  /// Begins the operation at its first step.
+  /// Begins the operation at its first step. Precondition: no step of it has
+  /// run since it was made, or since Operation::begin().
   void start(Operation& operation, EndChecks checks = EndChecks::kDue);
 
   /// Posts an operation to the endpoint of `queue`, behind all that is posted

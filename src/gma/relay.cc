@@ -3,6 +3,7 @@
 #include "gma/relay.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <variant>
 
@@ -44,8 +45,7 @@ Operation& Relay::next_part() {
   out.local = in.remote;
   Buffer& buffer = buffers_[index];
   buffer.copy = &copy;
-  buffer.part.owner = Owner::kRelay;
-  buffer.part.steps = {in, out};
+  buffer.part.begin(Owner::kRelay, std::array{in, out});
   return buffer.part;
 }
 

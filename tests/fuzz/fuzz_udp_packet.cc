@@ -24,7 +24,10 @@ void decode_as_packet(std::span<const std::byte> bytes) {
   if (!packet) {
     return;
   }
-  ACP_ASSERT(packet->bytes.size() == bytes.size());
+  const bool has_sack = (packet->header.flags & acp::udp::kFlagSack) != 0;
+  ACP_ASSERT(acp::udp::kMinPacketBytes + (has_sack ? acp::udp::kSackBytes : 0) +
+                 packet->payload.size() ==
+             bytes.size());
   ACP_ASSERT(packet->header.txno >= 1 &&
              packet->header.txno <= acp::udp::kMaxTxno);
   if (acp::udp::has_whole_messages(packet->payload)) {

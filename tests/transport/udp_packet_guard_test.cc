@@ -54,7 +54,7 @@ std::optional<Bytes> open(PacketGuard& guard,
                           transport::Color color,
                           Bytes packet) {
   const auto view = decode_packet(packet);
-  if (!view || !guard.open(cipher, color, *view, packet)) {
+  if (!view || !guard.open(cipher, color, view->header, packet)) {
     return std::nullopt;
   }
   return Bytes(view->payload.begin(), view->payload.end());
@@ -110,7 +110,7 @@ TEST_CASE("udp guard: a packet of the job is known without its address card",
     PacketGuard forger(kind.security, kOtherSecret, 1);
     const auto is_of_job = [&guard](Bytes& packet) {
       const auto view = decode_packet(packet);
-      return view && guard.is_of_job(0, *view, packet);
+      return view && guard.is_of_job(0, view->header, packet);
     };
     Bytes storage = fragment_with(24);
     const Bytes good = seal(guard, kind.cipher, 0, header_with(0), storage);
