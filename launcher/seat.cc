@@ -111,6 +111,10 @@ class Seat {
     ::dup2(null.get(), STDOUT_FILENO);
   }
 
+  /// The only message of the join command ends the wait for it. A status that
+  /// shows a failure ends the seat at once, because the status explains why
+  /// mpirun fails. After a success the seat of the first rank waits until the
+  /// launcher has ended.
   void take_message() {
     const auto message = receive_seat_message(socket_.get());
     is_ended_ = true;

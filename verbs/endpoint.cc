@@ -309,6 +309,9 @@ bool Endpoint::on_sent(std::uint32_t number,
   return is_step;
 }
 
+/// Finds out first whether the failed work request still matters. A flush
+/// alone means that the peer's end has closed. With any other status this
+/// endpoint fails.
 void Endpoint::on_error(std::string_view what, const ibv_wc& completion) {
   // A connection whose peer has left flushes its queue. The peer had all that
   // it needed, so this is no error; docs/verbs.md, "Failures".

@@ -164,6 +164,9 @@ class Gathering {
   }
 
  private:
+  /// A connection is a guest until admit() has read its Hello. A caller that
+  /// gives up, or a process of another user, must not make the whole job fail.
+  /// Only a lack of file descriptors ends the wait.
   Status accept_one() {
     UniqueFd socket(::accept4(door_, nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket) {

@@ -113,6 +113,8 @@ void send_operation(PairSocket& socket,
   }
 }
 
+/// Sends a batch, then waits until the batch before it is answered. So the
+/// network is busy while rank 1 answers.
 Outcome run_stream(Context& context, Samples& samples) {
   PairSocket socket(context);
   const std::size_t batch = stream_batch(socket);

@@ -163,6 +163,8 @@ void respond_wake(Context& context) {
 
 }  // namespace
 
+/// All rows take rank 1 as partner, because each row says whether the thread of
+/// the target polls, spins or sleeps.
 void add_signal_rows(Rows& rows) {
   append(
       rows,

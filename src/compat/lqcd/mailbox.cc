@@ -153,6 +153,9 @@ bool Mailbox::broadcast(const void* data,
   return is_posted;
 }
 
+/// Moves the first message to each rank on until nothing changes. A delivered
+/// message waits among unanswered_ for the receiver, and the next one to that
+/// rank then begins.
 bool Mailbox::send() {
   using Result = inbox::Delivery::Result;
   bool has_moved = false;
