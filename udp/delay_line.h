@@ -51,11 +51,15 @@ class DelayLine {
   std::optional<TimePoint> pass_bottleneck(TimePoint arrived,
                                            std::size_t bytes);
 
+  // The socket that has this line writes and reads it, under the engine's lock.
   PathPlan plan_;
   /// By the time at which they are due. Equal times keep the order of arrival.
+  /// put() adds, and take() removes.
   std::multimap<TimePoint, Held> held_;
-  std::size_t held_bytes_ = 0;
-  TimePoint bottleneck_free_{};  ///< It has passed everything by then.
+  std::size_t held_bytes_ = 0;  ///< Sum of held_, written with it.
+  /// The bottleneck has passed everything by then. Written by
+  /// pass_bottleneck().
+  TimePoint bottleneck_free_{};
 };
 
 }  // namespace acp::udp

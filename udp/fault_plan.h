@@ -74,7 +74,7 @@ class FaultDice {
   void damage(std::span<std::byte> bytes) noexcept;
 
  private:
-  std::uint64_t state_;
+  std::uint64_t state_;  ///< Advanced by roll().
 };
 
 }  // namespace acp::udp

@@ -180,8 +180,12 @@ class GrantBudget {
            (has_heavy_share(stream) ? half_ / 2 / counted_.value() : 0);
   }
 
+  // The constructor alone writes these limits.
   std::uint64_t half_;
   std::uint64_t most_;
+
+  // The period and the streams in it. on_fragment() begins a period and counts
+  // each stream, through begin_period() and add().
   std::uint32_t period_ = 1;
   Count all_;
   Count counted_;  ///< Part of all_: they count as heavy.
