@@ -94,7 +94,9 @@ class CompletionQueues {
   struct Queue {
     CompletionQueue queue;
     std::uint32_t entries = 0;
-    std::uint32_t taken = 0;  ///< Entries that queue pairs have reserved.
+    /// Entries that queue pairs have reserved. Written by acquire() and
+    /// release().
+    std::uint32_t taken = 0;
   };
 
   std::uint32_t next_entries(PairSize size) const noexcept;
@@ -102,12 +104,18 @@ class CompletionQueues {
   int poll(ibv_cq& queue) noexcept;
 
   CompletionChannel channel_;
+  // Written by open() alone.
   ibv_context* context_ = nullptr;
   std::uint32_t most_entries_ = 0;  ///< Most that a queue may have.
-  std::vector<Queue> queues_;       ///< At least one, once opened.
-  std::size_t next_ = 0;  ///< Index of the queue that was polled last.
+
+  /// At least one, once opened. add_queue() adds; a queue stays until the end.
+  std::vector<Queue> queues_;
+  /// Index of the queue that was polled last. Written by poll().
+  std::size_t next_ = 0;
+  /// Written by poll() and arm(), which take completions of a queue.
   std::array<ibv_wc, kBatch> completions_{};
-  int stashed_ = 0;  ///< Found by arm(), for the next poll().
+  /// Found by arm(), for the next poll(), which resets it.
+  int stashed_ = 0;
 };
 
 }  // namespace acp::verbs
