@@ -34,9 +34,10 @@ class UnfitPeer {
 
  private:
   std::string_view network_;  ///< The name in the report.
-  ProcId peer_ = 0;           ///< The first such peer.
+  // refuse() writes these fields.
+  ProcId peer_ = 0;  ///< The first such peer.
   bool is_found_ = false;
-  bool is_unreported_ = false;  ///< Set when found; report() clears it.
+  bool is_unreported_ = false;  ///< report() clears it.
 };
 
 }  // namespace acp::transport

@@ -35,7 +35,9 @@ class CrossMemory {
   bool probe(const protocol::ProcRecord& peer) noexcept;
 
  private:
-  std::uint64_t probe_word_;  ///< Random, constant; peers read and write it.
+  /// Random. Written by the constructor. Peers read it, and write what they
+  /// have read.
+  std::uint64_t probe_word_;
   /// Cleared by any thread to which the kernel refuses a copy, and never set
   /// again. Relaxed.
   std::atomic<bool> is_allowed_;

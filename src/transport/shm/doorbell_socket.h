@@ -44,11 +44,14 @@ class DoorbellSocket final : public transport::ThreadWaker {
   DoorbellSocket(UniqueFd socket, UniqueFd spare, protocol::SliceHeader& mine)
       : mine_(mine), socket_(std::move(socket)), spare_(std::move(spare)) {}
 
+  // Written by the constructor alone.
   protocol::SliceHeader& mine_;
   UniqueFd socket_;
+
   std::mutex mutex_;  ///< Guards spare_.
   /// Sends what socket_ has no room for. Opened ahead of need: a token that is
-  /// not sent is a lost wake-up, and a socket costs time.
+  /// not sent is a lost wake-up, and a socket costs time. When its
+  /// buffer has no room either, wake_thread() replaces it by a new socket.
   UniqueFd spare_;
 };
 
