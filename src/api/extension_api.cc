@@ -215,8 +215,8 @@ int acpx_atomics_agree(int rank) {
     fail(Status::kBadRank);
     return -1;
   }
-  // Every atomic is executed by a CPU on the owner's host, unless a device
-  // executes those of 8 bytes, or a test emulates such a device.
+  // A CPU on the owner's host executes every atomic. Only atomics of 8 bytes
+  // may be executed by a device, or by a test that emulates one.
   return mine->engine().space().has_cpu_atomics() ? 1 : 0;
 }
 

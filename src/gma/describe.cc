@@ -209,8 +209,9 @@ std::string describe_address(GlobalAddress address,
                      codec.index(address), codec.offset(address), address);
 }
 
-/// Names the ends by their part in the step: a copy has a destination and a
-/// source, a put or a get a remote and a local end, a word a result.
+/// Names the ends by their part in the step. A copy has a destination and a
+/// source. A put or a get has a remote and a local end, and a word has a
+/// result.
 std::string describe(const Step& step, const gmm::AddressSpace& space) {
   switch (step.opcode) {
     case protocol::Opcode::kCopy:

@@ -1,6 +1,6 @@
-// The peer whose address card does not fit this process's own: the endpoint to
-// it is refused, and the next poll() ends the job, since other ranks may wait
-// for what this process cannot send. One part of each transport between hosts.
+// The peer whose address card does not fit this process's own. The endpoint to
+// it is refused, and the next poll() ends the job. Other ranks may wait for
+// what this process cannot send. One part of each transport between hosts.
 #pragma once
 
 #include <string_view>

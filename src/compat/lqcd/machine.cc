@@ -167,9 +167,9 @@ QMP_status_t declare_topology(Machine& machine,
     product = product > count ? product : product * size;
   }
   is_wrong |= product != count;
-  // One sum tells every host everything: [0, n) the rank for each number, [n,
-  // 2n) how many hosts want that number, [2n] whether something is wrong, [2n +
-  // 1] how many hosts leave their number to the library.
+  // One sum tells every host everything. [0, n) has the rank for each number,
+  // and [n, 2n) how many hosts want that number. [2n] tells whether something
+  // is wrong, and [2n + 1] how many hosts leave their number to the library.
   std::vector<double> all(2 * hosts + 2);
   const int wanted = own_host < 0 ? own_rank : own_host;
   if (is_wrong) {

@@ -30,8 +30,8 @@ class CrossMemory {
                             std::uint64_t remote_address) noexcept;
 
   /// Reads and writes the peer's probe word. This shows that the kernel permits
-  /// it, and that the pid belongs to the process that published the word and
-  /// not to a process with this pid in another pid namespace.
+  /// it. It also shows that the pid belongs to the process that published the
+  /// word, and not to one in another pid namespace.
   bool probe(const protocol::ProcRecord& peer) noexcept;
 
  private:

@@ -15,7 +15,7 @@ namespace acp::shm {
 
 /// The socket is bound to an abstract name that is random for each socket and
 /// is published in the owner's slice. The kernel shows the names of all sockets
-/// to every user of the host, but no user can derive the name of one rank from
+/// to every user of the host. But no user can derive the name of one rank from
 /// the name of another and bind it first. A name is used once and vanishes with
 /// its socket.
 ///
