@@ -1,7 +1,6 @@
 // How many bytes a stream may have under way, so that it fills the path and no
-// queue: a window driven by the delay of acks, and the rate at which it is
-// spent. Used by Sender on paths that leave the host. docs/udp.md,
-// "Congestion".
+// queue. The delay of acks drives a window, which is spent at a limited rate.
+// Used by Sender on paths that leave the host. docs/udp.md, "Congestion".
 #pragma once
 
 #include <algorithm>

@@ -25,7 +25,7 @@ class DelayLine {
 
   explicit DelayLine(const PathPlan& plan) : plan_(plan) {}
 
-  /// Takes a datagram that has reached the host at `arrived`: it waits in the
+  /// Takes a datagram that has reached the host at `arrived`. It waits in the
   /// queue of the bottleneck, passes it, and is then under way for the delay
   /// and `jitter`. The queue drops a datagram that does not fit.
   void put(TimePoint arrived,

@@ -249,8 +249,8 @@ class Endpoint final : public transport::Endpoint {
   bool keep_early(const PacketView& packet);
 
   /// Guarded by the engine's lock, as all of the transport. Only the functions
-  /// of this class write the fields; the flags of the two lists are written by
-  /// the transport as well, which owns the lists.
+  /// of this class write the fields. The transport, which owns the two lists,
+  /// writes their flags as well.
   SharedState& shared_;
   transport::ProcId peer_;
   transport::Color color_;

@@ -1,6 +1,6 @@
 // The largest datagram that a path carries without fragmentation, found by
-// probes (as RFC 8899, which learns nothing from ICMP and so cannot be fooled
-// by it). One for each endpoint whose path leaves the host.
+// probes as in RFC 8899. The probes learn nothing from ICMP and so cannot be
+// fooled by it. One for each endpoint whose path leaves the host.
 #pragma once
 
 #include <algorithm>

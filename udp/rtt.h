@@ -81,7 +81,7 @@ class RttEstimator {
   Duration deviation_{};  ///< Moving mean of their distance from it.
 };
 
-/// About the longest recent round trip of all streams of a process: rises at
+/// About the longest recent round trip of all streams of a process. It rises at
 /// once, and falls by 1/64 of the difference with each shorter one. A plain
 /// value.
 class LongestRtt {

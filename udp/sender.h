@@ -126,9 +126,9 @@ class Sender {
   Fragment& next_pending() noexcept;
 
   /// Fills `train` from its start with fragments for one train, which begins
-  /// with next_pending(); returns how many. More than one only if none has been
-  /// sent before, all have the size of the first, but for a smaller last one,
-  /// and the rate allows that they leave together.
+  /// with next_pending(); returns how many. A train has more than one only if
+  /// none has been sent before, and the rate allows that they leave together.
+  /// All have the size of the first, but the last may be smaller.
   std::size_t next_train(std::span<Fragment*> train, TimePoint now) noexcept;
 
   /// Flags for the packet that is about to carry the fragment.
