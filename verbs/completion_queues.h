@@ -29,8 +29,8 @@ constexpr std::uint32_t send_entries(PairSize size) noexcept {
   return size == PairSize::kLarge ? kSendQueue : kSmallSendQueue;
 }
 
-/// Completions that one queue pair can have in its queue: all sends, all
-/// receives, and the receives of an attempt that was given up for it.
+/// Completions that one queue pair can have in its queue. They are all sends,
+/// all receives, and the receives of an attempt that was given up for it.
 constexpr std::uint32_t completions_of(PairSize size) noexcept {
   return send_entries(size) + 2 * (size == PairSize::kLarge
                                        ? kReceivesPerConnection
@@ -39,7 +39,7 @@ constexpr std::uint32_t completions_of(PairSize size) noexcept {
 
 /// Connections for which the first queue has room: small queue pairs, and large
 /// ones. A queue for that takes less than 0.6 MiB, or 1 MiB where the device
-/// rounds entries up to a power of 2; more connections then use the rest.
+/// rounds entries up to a power of 2. More connections then use the rest.
 inline constexpr std::uint32_t kSmallPerQueue = 256;
 inline constexpr std::uint32_t kLargePerQueue = 16;
 /// Most completions of a queue, for 256 large queue pairs: some 3 MiB.

@@ -47,8 +47,8 @@ void Endpoint::queue_for_flush() {
   }
 }
 
-/// Entries of the send queue that are taken: by work requests that the device
-/// has not completed, by the batch and its proofs, and by the open packet.
+/// Entries of the send queue that are taken. Work requests that the device has
+/// not completed take them, the batch and its proofs, and the open packet.
 /// Credit does not bound this: a completion may come long after the peer has
 /// returned credit.
 std::uint32_t Endpoint::send_queue_used() const noexcept {

@@ -37,8 +37,9 @@ namespace acp::verbs {
 
 class Endpoint;
 
-/// How many RDMA reads and atomics may be outstanding, as rdma_cm names them:
-/// from the peer to this side, and from this side to the peer.
+/// How many RDMA reads and atomics may be outstanding, as rdma_cm names them.
+/// The first is from the peer to this side, the second from this side to the
+/// peer.
 struct ReadDepths {
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;

@@ -23,10 +23,10 @@ inline constexpr std::uint32_t kMaxReceives = 4096;
 inline constexpr std::uint32_t kMostForEmpty = 64;
 
 /// Buffers that a device registers for receives when it is opened. More are
-/// registered for windows of more than one packet, and for idle connections
-/// beyond the first 80, which need one buffer for four of them. So an idle
-/// connection never adds more than a fourth of a buffer to the registered
-/// memory, although that grows by 16 buffers at a time.
+/// registered for windows of more than one packet. Idle connections beyond the
+/// first 80 also need more: one buffer for four of them. So an idle connection
+/// never adds more than a fourth of a buffer to the registered memory. That
+/// memory grows by 16 buffers at a time.
 inline constexpr std::uint32_t kReceivesAtStart = 96;
 
 /// Windows of one packet that have a buffer each in a shared queue. Beyond
