@@ -339,9 +339,9 @@ std::vector<std::string> words_of_seat(const SeatOrders& orders) {
   return words;
 }
 
-/// Reads what the function above writes: ten words in a fixed order, then the
-/// words of the launcher, whose number is the tenth, then the words of the
-/// program.
+/// Reads what the function above writes. That is ten words in a fixed order,
+/// then the words of the launcher, whose number is the tenth, then the words of
+/// the program.
 std::optional<SeatOrders> parse_seat(std::span<const std::string> words) {
   constexpr std::size_t kFixed = 10;
   if (words.size() < kFixed + 2 || words[0] != kSeatOption) return std::nullopt;

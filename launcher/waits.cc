@@ -77,7 +77,7 @@ std::string describe_wait(std::uint32_t wait_kind, const std::string& name) {
 }
 
 /// The roll-call describes each rank first. A look then replaces that for a
-/// rank that has settled in the job: about a rank that joins or leaves, the
+/// rank that has settled in the job. About a rank that joins or leaves, the
 /// roll-call says more than its wait word. "Stopped" stands in front of either.
 std::vector<RankWait> collect_waits(std::span<const RankLook> looks,
                                     const Rollcall& rollcall) {
