@@ -385,6 +385,9 @@ SPMD_CASE(all_keys_taken,
   }
 }
 
+// In each of twenty rounds the right neighbour uses the old address before it
+// ends. What it has learnt of the old region must not lead it to the new one,
+// which is the same memory.
 SPMD_CASE(
     stale_keys,
     "acp_unregister_memory: a stale address fails, here and from others") {

@@ -136,6 +136,9 @@ class Model {
       acp_destroy_list(pair.handle);
   }
 
+  /// Both lists may be one, as functions with two lists allow that. A list is
+  /// cleared now and then, so that short lists are frequent and a check stays
+  /// cheap.
   void step() {
     Pair& a = pairs_[below(2)];
     Pair& b = pairs_[below(2)];
@@ -394,6 +397,8 @@ std::uint64_t element(std::size_t number) {
   return (static_cast<std::uint64_t>(acp_rank()) + 1) << 32 | number;
 }
 
+/// Each function that takes a list has to fail, also where the dead list is the
+/// second of two, or both are one.
 void expect_dead(const Scratch& scratch, acp_list_t list, acp_list_t alive) {
   const spmd::StderrCapture quiet;
   const int code = ACPX_INVALID_ARGUMENT;
@@ -652,6 +657,8 @@ SPMD_CASE(acp_list_refuses_iterators,
   acp_destroy_list(other);
 }
 
+// Makes and destroys lists on the neighbour's heap, and then allocates nearly
+// the whole heap. That fails if the lists have left blocks behind.
 SPMD_CASE(acp_destroy_list_leaks_nothing, "acp_destroy_list: no leak") {
   std::uint64_t heap = 0;
   EXPECT_EQ(acpx_setting("ACP_HEAP_SIZE", &heap), 0);

@@ -139,6 +139,8 @@ static void workspaces(acp_ga_t mine) {
   acp_destroy_ws(ws);
 }
 
+/* The constants come before acp_init. Copies and atomics come next, and then
+ * the structures, which need the heap. */
 int main(int argc, char** argv) {
   uint64_t no_values[] = {ACP_GA_NULL, ACP_ATKEY_NULL, ACP_HANDLE_NULL};
   size_t i;

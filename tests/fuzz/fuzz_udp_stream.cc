@@ -172,6 +172,8 @@ class Schedule {
     });
   }
 
+  /// Sends and changes of datagrams are the most frequent events, because the
+  /// others only move what these have made.
   void run(std::uint8_t event, std::uint8_t first, std::uint8_t second) {
     const std::uint64_t before = sent_;
     switch (event % 16) {

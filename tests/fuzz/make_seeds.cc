@@ -347,6 +347,8 @@ void add_macprun_files(SeedFolder& folder) {
   }
 }
 
+/// A folder for each fuzzing target. Targets of networks that are not built
+/// have none.
 bool write_seeds(const std::filesystem::path& top) {
   bool is_good = true;
   const auto fill = [&](std::string_view target, auto... add) {

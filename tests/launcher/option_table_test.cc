@@ -23,6 +23,8 @@ bool contains(std::string_view text, std::string_view part) {
 
 }  // namespace
 
+// Help, completion and manual are made from the rows. So each row has to have
+// all texts, no name may stand in two rows, and a named option has to exist.
 TEST_CASE("option table: every row of acprun is whole", "[launcher][options]") {
   std::set<std::string_view> names;
   for (const OptionRow& row : acprun_options().rows) {

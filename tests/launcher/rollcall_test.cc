@@ -238,6 +238,8 @@ TEST_CASE("roll-call: the meeting in acp_init", "[launcher][rollcall]") {
   CHECK_FALSE(rollcall.is_meeting());
 }
 
+// The program's end comes as a message, and the seat's end as an exit. Each
+// section gives both in another order or with another status.
 TEST_CASE("roll-call: a rank of macprun ends twice", "[launcher]") {
   const BootstrapMessage well{BootstrapType::kEnded, kExit0, {}};
   Rollcall rollcall(2);

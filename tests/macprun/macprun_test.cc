@@ -87,6 +87,8 @@ TEST_CASE("macprun: every pair of ranks exchanges", "[macprun]") {
   CHECK(outcome.err.empty());
 }
 
+// Only the line of acprun has a variable of its own, which takes precedence
+// there. Every rank prints its number, its variable and its directory.
 TEST_CASE(
     "macprun: ranks count on from line to line, and get the job's "
     "variables and directory",
@@ -208,6 +210,9 @@ TEST_CASE("macprun: options of srun that only look like a count", "[macprun]") {
   CHECK(contains(outcome.out, "srun -c 2 -N 1 --nodelist=a -n 2 "));
 }
 
+// The job waits until all three ranks have started. A launcher or a seat is
+// then found by its name among the processes of the job. No process may be left
+// afterwards, although two would sleep for long.
 TEST_CASE(
     "macprun: nothing is left when it, a keeper, a seat or a launcher is "
     "killed",

@@ -60,6 +60,8 @@ SPMD_CASE(debug_good, "debug: what is right is silent and usable") {
   }
 }
 
+// The block is freed in wrong ways first, while it lives. Then it is freed
+// rightly, and once more. A small block and a large one go through all of that.
 SPMD_CASE(debug_wrong_frees, "debug: double, foreign, interior, never") {
   const int right = spmd::right_of(acp_rank());
   for (const std::size_t size : {100, 100'000}) {

@@ -178,6 +178,8 @@ TEST_CASE("page runs: random runs never overlap, and a full heap is full",
   CHECK(heap.is_whole());
 }
 
+// Every page has a word with the number of its owner. A thread takes a run and
+// writes its number there, and must not find another number.
 TEST_CASE("page runs: threads share a heap and no page", "[malloc][threads]") {
   HeapInMemory heap(std::uint64_t{12} << 20);
   std::vector<std::atomic<std::uint32_t>> owner(heap.layout.pages());

@@ -252,6 +252,8 @@ class AllKeys {
 
 }  // namespace
 
+// The receives have room for one byte more than their messages, so a granted
+// message ends before its memory does.
 SPMD_CASE(grants_receive_first, "grants: receives wait before messages come") {
   const acp_ch_t ch = create();
   teach(ch);
@@ -275,6 +277,8 @@ SPMD_CASE(grants_receive_first, "grants: receives wait before messages come") {
   EXPECT_EQ(acp_free_ch(ch), 0);
 }
 
+// The messages are started before the barrier, so the receiver finds offers
+// when its receives come.
 SPMD_CASE(grants_send_first, "grants: messages wait before receives come") {
   const acp_ch_t ch = create();
   teach(ch);
@@ -648,6 +652,9 @@ SPMD_CASE(grants_many_channels,
   }
 }
 
+// The threads of both ends take turns in an order that is open. So each message
+// has its number as its first bytes, and the receiver counts that each number
+// comes once.
 SPMD_CASE(grants_by_threads, "grants: several threads share a channel") {
   constexpr std::size_t kThreads = 3;
   const std::size_t each = spmd::scaled(500, 50);

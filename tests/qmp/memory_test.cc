@@ -14,6 +14,8 @@ using qmp::Arena;
 using qmp::MessageMemory;
 using qmp::Run;
 
+// Takes and gives back the whole arena before and after the small blocks. The
+// second time shows that the blocks were joined again.
 TEST_CASE("qmp arena: memory comes aligned, apart, and back", "[qmp][memory]") {
   constexpr std::size_t kBytes = 1 << 16;
   alignas(4096) static std::array<std::byte, kBytes> memory;

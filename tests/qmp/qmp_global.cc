@@ -148,6 +148,8 @@ SPMD_CASE(qmp_sum_double_array,
   EXPECT_EQ(QMP_sum_double(nullptr), QMP_INVALID_ARG);
 }
 
+// Every node gives another value, so that each result is the value of the first
+// or of the last node. A NaN comes from each node in turn.
 SPMD_CASE(qmp_max_double, "maxima and minima, of ints too; a NaN wins") {
   double d = me() - 3.5;
   float f = static_cast<float>(me()) * -2;

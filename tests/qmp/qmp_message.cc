@@ -161,6 +161,8 @@ SPMD_CASE(qmp_send_to_self, "QMP_declare_send_to: to oneself") {
   }
 }
 
+// Every node sends to every node, also to itself, and all messages are started
+// before one of them is waited for.
 SPMD_CASE(qmp_start_all_to_all, "QMP_start: everybody with everybody") {
   const auto count = static_cast<std::size_t>(nodes::count());
   for (const std::size_t size : {std::size_t{40}, std::size_t{10'000}}) {
@@ -361,6 +363,8 @@ SPMD_CASE(qmp_free_msghandle_active,
   }
 }
 
+// The address changes between two exchanges, and the first memory must keep
+// what the first exchange brought.
 SPMD_CASE(qmp_change_address, "QMP_change_address: the next start uses it") {
   for (const std::size_t size : {std::size_t{64}, std::size_t{20'000}}) {
     std::vector<std::byte> a(size);

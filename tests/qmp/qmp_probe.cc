@@ -631,6 +631,9 @@ void fork_children() {
 
 }  // namespace
 
+/// The test chooses the mode, and judges the output and the exit status. Modes
+/// that need the state before or after the job act outside of the chain of
+/// branches.
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "outside") {

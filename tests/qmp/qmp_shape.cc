@@ -110,6 +110,8 @@ void check_blocks(const std::vector<std::byte>& buffer,
   }
 }
 
+/// Pairs each shape with each, so that the number of the round, which the
+/// pattern has, tells them apart.
 void send_shape(int from_shape, int to_shape, std::size_t size) {
   const std::size_t round = static_cast<std::size_t>(from_shape) * kShapes +
                             static_cast<std::size_t>(to_shape);

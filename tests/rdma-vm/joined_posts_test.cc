@@ -107,6 +107,8 @@ TEST_CASE("verbs joined: the message ends the open packet", "[verbs][post]") {
   REQUIRE(pair.is_done(2));
 }
 
+// The end uses up its credit by messages alone, and then posts. Nothing may go
+// out before the peer returns credit, not even the steps.
 TEST_CASE("verbs joined: nothing is posted without credit", "[verbs][post]") {
   WarmPair pair;
   auto& near = pair.ends[0];

@@ -45,6 +45,8 @@ class UnorderedPair : public Pair {
 
 }  // namespace
 
+// The counters show that the proof is one request of the same list, however
+// many puts precede it.
 TEST_CASE("verbs unordered: one proof ends a list of puts", "[verbs][post]") {
   UnorderedPair pair;
   End& near = pair.ends[0];

@@ -132,6 +132,8 @@ TEST_CASE("cross memory: the probe knows the process", "[shm][cross_memory]") {
   CHECK_FALSE(memory.probe(peer.record()));
 }
 
+// The second page cannot be read. A copy that ends at its border succeeds, and
+// one beyond fails as a bad address, not as a lost peer.
 TEST_CASE("cross memory: a copy stops at a hole", "[shm][cross_memory]") {
   const test::HostMemory host(1);
   protocol::ProcRecord& mine = host.segment().record(0);

@@ -141,6 +141,8 @@ TEST_CASE("describe: memory that was freed while it is registered",
            "or memory there was freed before acp_unregister_memory: compare");
 }
 
+// The step is changed from one wrong end to the next, and the text has to
+// follow it.
 TEST_CASE("describe: a wrong rank and a wrong alignment", "[gma][describe]") {
   const test::HostMemory host(4);
   const gmm::AddressSpace space(host.segment(), 0, 0, 1, gmm::Reach::kHost);

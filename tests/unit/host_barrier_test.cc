@@ -177,6 +177,8 @@ TEST_CASE("host barrier: a rank with a core of its own serves peers first",
   }
 }
 
+// The ranks sleep in the barrier before the signal comes. Two ranks and three
+// use different words to sleep on.
 TEST_CASE("host barrier: a signal wakes nobody in it", "[runtime][barrier]") {
   for (const std::uint32_t ranks : {2U, 3U}) {
     const test::HostMemory host(ranks);

@@ -246,6 +246,9 @@ TEST_CASE("host segment: the usual job has short address cards",
         segment->card(0).data() + 2 * kShortCardBytes);
 }
 
+// Three processes of a large job have their address cards in a row, and address
+// cards of other hosts are fetched into room that follows, before the first
+// slice.
 TEST_CASE(
     "host segment: the hosts of a large job have address cards of their own",
     "[protocol][host_segment]") {

@@ -66,6 +66,8 @@ TEST_CASE("module: folders that are not there are warned of",
         "acp: warning: ACP_MODULE_PATH: /nope/at/all is no folder here\n");
 }
 
+// Each file was built for this test with one fault, and the text has to name
+// the fault and its remedy.
 TEST_CASE("module: a file that cannot be used says why", "[base][module]") {
   struct Row {
     const char* name;

@@ -261,6 +261,8 @@ TEST_CASE("runner joined: after a piece by request the words wait",
   }
 }
 
+// The put is posted alone in each section, because the step behind it may not
+// join its last post.
 TEST_CASE("runner joined: what cannot go along follows", "[gma][runner]") {
   JoinedWorld joined;
   RunnerWorld& world = joined.world;

@@ -275,6 +275,8 @@ TEST_CASE("runner: a get whose reply comes without data has failed",
   CHECK(world.memory == before);
 }
 
+// Three puts and a get are open at one peer. A shared reply has no results, so
+// it may not end the get as a success.
 TEST_CASE("runner: a shared reply ends each of its requests", "[gma][runner]") {
   RunnerWorld world;
   const auto id_of_last = [&] {
