@@ -407,7 +407,7 @@ SPMD_CASE(acpx_put_signal_large,
         return (round * kParts + part) * 50 + static_cast<std::uint64_t>(from);
       };
       // All are under way at once, and each part is looked at when its signal
-      // has come: signals of unordered chains may come in any order.
+      // has come. Signals of unordered chains may come in any order.
       for (std::size_t part = 0; part < kParts; ++part) {
         spmd::fill_pattern(block.bytes().subspan(part * kBytes, kBytes),
                            salt(acp_rank(), part));

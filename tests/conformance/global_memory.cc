@@ -62,7 +62,7 @@ bool has_windows() {
   return is_far && (name == "ucx" || name == "verbs");
 }
 
-/// Ends a region that the rank to the left has used: in odd rounds without a
+/// Ends a region that the rank to the left has used. In odd rounds it does not
 /// wait until that rank has forgotten how to reach the region.
 void end_used(acp_atkey_t key, std::size_t round) {
   if (round % 2 != 0 && has_windows()) {

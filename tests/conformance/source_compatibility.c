@@ -1,7 +1,7 @@
-/* A program as users write them: plain C over acp.h alone, with every
- * function, type and constant of chapters 4.1 and 4.9 to 4.11, and with
- * the data structures of 4.3 to 4.8. Compiled as
- * C11 and as C++ with all warnings as errors; then it runs. */
+/* A program as users write them, in plain C over acp.h alone. It has every
+ * function, type and constant of chapters 4.1 and 4.9 to 4.11. It also has the
+ * data structures of 4.3 to 4.8. Compiled as C11 and as C++ with all warnings
+ * as errors; then it runs. */
 #include <stdio.h>
 #include <string.h>
 

@@ -324,8 +324,8 @@ class Schedule {
     inject(datagram);
   }
 
-  /// Changes a field that streams must not depend on, in a valid packet: the
-  /// grant, the echo, and the time since the arrival that it names.
+  /// Changes a field that streams must not depend on, in a valid packet. These
+  /// are the grant, the echo, and the time since the arrival that it names.
   void change_hints(UnderWay& datagram,
                     std::uint8_t first,
                     std::uint8_t second) {

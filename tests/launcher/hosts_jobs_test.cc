@@ -384,7 +384,7 @@ TEST_CASE("launcher hosts: acprun needs no descriptor for a rank elsewhere",
 
 /// Ranks 0 and 1 run on one host and ranks 2 and 3 on the other. acprun is
 /// stopped when rank 1 asks, so only its agent can answer. acprun then passes
-/// SIGCONT on. The ranks end after that: the leak check of a process that ends
+/// SIGCONT on. The ranks end after that. The leak check of a process that ends
 /// stops its threads with SIGSTOP, and would wait for ever if SIGCONT cancelled
 /// that.
 TEST_CASE(

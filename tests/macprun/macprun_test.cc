@@ -1,5 +1,5 @@
-// Jobs of macprun whose other launcher is a script, so no MPI is needed:
-// what reaches the ranks, how jobs end, and files that are wrong.
+// Jobs of macprun whose other launcher is a script, so no MPI is needed. The
+// tests are on what reaches the ranks, how jobs end, and files that are wrong.
 #include <csignal>
 #include <filesystem>
 #include <string>

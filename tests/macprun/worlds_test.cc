@@ -1,5 +1,5 @@
-// Jobs of macprun with the MPI libraries of this machine: two and three worlds,
-// of one library or of two, beside a program of ACP alone.
+// Jobs of macprun with the MPI libraries of this machine. They have two and
+// three worlds, of one library or of two, beside a program of ACP alone.
 #include <string>
 #include <utility>
 #include <vector>

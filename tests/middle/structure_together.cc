@@ -1,6 +1,7 @@
-// Tests of operations on one structure at the same time: the promises of the
-// concurrency tables in acp/vector.h and its neighbours that tests/conformance
-// does not test. docs/testing.md names the test for each promise.
+// Tests of operations on one structure at the same time. They are on the
+// promises of the concurrency tables in acp/vector.h and its neighbours that
+// tests/conformance does not test. docs/testing.md names the test for each
+// promise.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -49,8 +50,8 @@ bool is_element(std::uint64_t word) {
 }
 
 /// All ranks make changes of all kinds. Each rank leaves the number of bytes as
-/// it was, so no rank finds too few bytes, and in the end the content is the
-/// sum of the remains of all ranks.
+/// it was, so no rank finds too few bytes. In the end the content is the sum of
+/// the remains of all ranks.
 template <typename S>
 void run_whole_changes() {
   const Scratch scratch;

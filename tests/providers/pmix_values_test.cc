@@ -1,5 +1,5 @@
 // Values that the launcher's PMIx server does not give as a rank has put them,
-// and an abort without an answer: the client of PMIx over a libpmix of this
+// and an abort without an answer. The client of PMIx is over a libpmix of this
 // test.
 #include <pmix.h>
 #include <sys/wait.h>

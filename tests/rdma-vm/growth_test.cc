@@ -1,6 +1,7 @@
-// Tests of connections whose first queue pair is small: what an idle one pins,
-// that a busy one moves to a large queue pair without losing or reordering
-// anything, and what happens when that fails or an end dies on the way.
+// Tests of connections whose first queue pair is small. They show how much an
+// idle connection pins, and that a busy one moves to a large queue pair without
+// losing or reordering anything. The move may fail, or an end may die on the
+// way.
 #include <algorithm>
 #include <array>
 #include <cstdio>

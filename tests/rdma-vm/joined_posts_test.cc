@@ -1,5 +1,5 @@
-// Tests of a message behind posted steps: one list of work requests, whose
-// message shows the data, and which is posted as a whole or not at all.
+// Tests of a message behind posted steps. They are one list of work requests,
+// whose message shows the data, and which is posted as a whole or not at all.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -283,7 +283,7 @@ inline void expect_end_with_peer(End& near,
   CHECK(near.done.size() == 1);
 }
 
-/// Fills memory with random bytes, eight for each number that is drawn: one
+/// Fills memory with random bytes, eight for each number that is drawn. One
 /// number for each byte would take most of some tests where the processor is
 /// emulated.
 inline void fill(std::span<std::byte> bytes, std::uint32_t seed) {

@@ -1,6 +1,6 @@
-// Tests of steps that the device executes without the peer's processor: puts
-// and gets between two transports of this process, the work requests that they
-// take, and memory that is unregistered under them.
+// Tests of steps that the device executes without the peer's processor. They
+// put and get between two transports of this process, and count the work
+// requests for that. They also unregister memory under the steps.
 #include <array>
 #include <cstring>
 #include <map>

@@ -13,7 +13,7 @@ namespace acp::verbs {
 namespace {
 
 /// A pair whose end 0 knows the memory of end 1, and has credit for several
-/// packets: the answer to its stream brings all that the window allows. Its
+/// packets. The answer to its stream brings all that the window allows. Its
 /// first post has token 1.
 class RxePair : public Pair {
  public:

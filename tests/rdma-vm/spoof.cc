@@ -47,8 +47,8 @@ namespace {
 constexpr int kSmallQueue = 600;
 constexpr std::uint32_t kOtherVendor = 0x15b3;
 constexpr std::uint64_t kLatePolls = 100;
-/// Factor of the room in a send queue, where each write becomes an empty write
-/// and two parts, and parts of earlier writes may come on top.
+/// Factor of the room in a send queue. Each write becomes an empty write and
+/// two parts, and parts of earlier writes may come on top.
 constexpr std::uint32_t kRequestsOfWrite = 4;
 
 bool is_spoofed(std::string_view kind) {
@@ -133,7 +133,7 @@ bool is_taken(SendQueue& queue, const ibv_send_wr& request) {
   return true;
 }
 
-/// The list in the order in which a device may execute it: a write or an atomic
+/// The list in the order in which a device may execute it. A write or an atomic
 /// without a fence goes in front of the reads and atomics before it. Numbers
 /// and signals stay where they are, because a queue pair completes in order.
 std::vector<ibv_send_wr> overtaken(const ibv_send_wr* requests) {

@@ -1,5 +1,5 @@
-// Attackers on the network of a job: whatever they send, the memory and the
-// streams of the job stay as they are, and the counters tell.
+// Attackers on the network of a job. Their packets change neither the memory
+// nor the streams of the job, and the counters tell of them.
 #include <array>
 #include <chrono>
 #include <random>

@@ -69,7 +69,7 @@ bool give_up(End& from, End& to) {
   return true;
 }
 
-/// Takes up to `most` packets, as one poll does: all arrive before one of them
+/// Takes up to `most` packets, as one poll does. All arrive before one of them
 /// counts as consumed, and their buffers are posted again in between. `grows`
 /// false: there are no more receive buffers.
 void poll(End& end, std::size_t most, bool grows = true) {

@@ -1,5 +1,5 @@
-// Tests of what the two ends of an endpoint know of each other's memory:
-// control rows, the windows of a peer, and this process's own regions.
+// Tests of the memory of each other that the two ends of an endpoint know. They
+// are on control rows, the windows of a peer, and this process's own regions.
 #include <algorithm>
 #include <array>
 #include <optional>

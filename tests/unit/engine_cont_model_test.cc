@@ -1,6 +1,6 @@
 // Random operations with ACP_HANDLE_CONT against a model that does one after
-// the other: the device may do a step that was posted without an order at any
-// time, and the others behind all before them.
+// the other. The device may do a step that was posted without an order at any
+// time. It does all other steps behind the steps before them.
 #include <array>
 #include <cstring>
 #include <optional>

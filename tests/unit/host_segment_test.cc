@@ -246,7 +246,7 @@ TEST_CASE("host segment: the usual job has short address cards",
         segment->card(0).data() + 2 * kShortCardBytes);
 }
 
-// Three processes of a large job have their address cards in a row, and address
+// Three processes of a large job have their address cards in a row. Address
 // cards of other hosts are fetched into room that follows, before the first
 // slice.
 TEST_CASE(

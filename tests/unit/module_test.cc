@@ -1,5 +1,6 @@
-// Tests of modules: where they are looked for, and what is said of a file that
-// is none, is of another version or build, or cannot be loaded.
+// Tests of modules: where they are looked for, and the error about a file that
+// cannot be used. Such a file is none, is of another version or build, or
+// cannot be loaded.
 #include "settings/module.h"
 
 #include <string>

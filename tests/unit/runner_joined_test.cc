@@ -1,4 +1,4 @@
-// Words that follow a posted put in its chain: they go as a request behind the
+// Words that follow a posted put in its chain. They go as a request behind the
 // put's last post, and the operation ends when both are answered.
 #include <algorithm>
 #include <array>
@@ -16,8 +16,8 @@ constexpr std::size_t kPosts = 3;
 constexpr std::size_t kData = 4096;  // where the put goes
 constexpr std::size_t kResult = kPut + 48;
 
-/// A peer that takes posts and messages behind them, and one chain: a put of
-/// several posts, a word, and a word with a result and a signal.
+/// A peer that takes posts and messages behind them, and one chain. The chain
+/// is a put of several posts, a word, and a word with a result and a signal.
 class JoinedWorld {
  public:
   JoinedWorld() {

@@ -101,8 +101,8 @@ TEST_CASE("runner post: what the endpoint does not do goes by message",
   CHECK(offers == 2);
 }
 
-// A transport looks for the own end in the key table of its own process, where
-// the key of another rank names other memory, or none.
+// A transport looks for the own end in the key table of its own process. The
+// key of another rank names other memory there, or none.
 TEST_CASE("runner post: memory of another rank of this host goes by message",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);

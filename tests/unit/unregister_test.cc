@@ -1,5 +1,5 @@
 // Memory that is unregistered after an operation was issued and before it
-// starts, or between two steps of its chain: each way finds that out before it
+// starts, or between two steps of its chain. Each way finds that out before it
 // touches or sends a byte.
 #include <catch2/catch.hpp>
 
