@@ -1,6 +1,6 @@
 // Raw rows of the patterns of qmp_perf over two bare UDP sockets, without
 // acknowledgements and credit. They bound QMP over udp from below. In the rows
-// .checked both sides also hash the data and the receiver copies them; they
+// .checked both sides also hash the data and the receiver copies them. They
 // bound a library that verifies data before they reach the program's memory.
 // rows.cc lists them, and runner.cc runs them. They may call no function of ACP
 // while they measure.
