@@ -108,6 +108,8 @@ std::vector<RankWait> collect_waits(std::span<const RankLook> looks,
   return waits;
 }
 
+/// The roll-call decides whether the look counts: a rank that joins or leaves
+/// may have an old wait word.
 std::vector<RankSight> see_ranks(std::span<const RankLook> looks,
                                  const Rollcall& rollcall) {
   std::vector<RankSight> sights;

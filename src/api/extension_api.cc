@@ -151,6 +151,8 @@ int acpx_sync_timeout(int timeout_ms) {
   return as_wait_result(mine->sync(acp::gma::deadline_after_ms(timeout_ms)));
 }
 
+/// Checks the word once, and then waits on its address. A misaligned word is
+/// reported as that, also where it leaves its region.
 int acpx_wait_word(acp_ga_t word,
                    uint64_t unlike,
                    int timeout_ms,

@@ -155,6 +155,8 @@ std::string describe_misaligned(const Step& step) {
 
 }  // namespace
 
+/// An end that is surely at fault hides an end that only may be. If no end
+/// leaves a region, the region itself may be gone.
 std::string describe_bounds(const Step& step,
                             Status status,
                             const gmm::AddressSpace& space) {
@@ -244,6 +246,8 @@ std::string describe_cause(const Operation& operation,
                         operation.status, space);
 }
 
+/// The call that the program made comes first, then the step that is under way,
+/// and the handle last.
 std::string describe(const Operation& operation,
                      const gmm::AddressSpace& space) {
   if (operation.steps.empty()) {

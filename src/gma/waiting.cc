@@ -117,6 +117,9 @@ void move_word(std::atomic<std::uint32_t>& word,
   }
 }
 
+/// Each turn spins if something has arrived, looks at the health and the clock,
+/// sleeps, and makes progress. The purpose is published only after the first
+/// look at the condition, which often ends the wait.
 Status wait_until(WaitHost& host,
                   const WaitPurpose& purpose,
                   TimePoint deadline,

@@ -181,6 +181,9 @@ std::int64_t sections_of(std::span<const int> lattice,
 
 }  // namespace
 
+/// The published division comes first, also for the other layout: it shows
+/// whether there is a division at all. It stays if no other one has a smaller
+/// surface.
 std::optional<std::vector<int>> divide_lattice(std::span<const int> lattice,
                                                int nodes,
                                                Layout layout) {

@@ -268,6 +268,9 @@ Status connect_to(const HostRecord& host,
 
 }  // namespace
 
+/// Watches the leader from its connection on, and says Hello. Then it waits for
+/// the Welcome, for the end of the launcher, or for the deadline, since the
+/// leader answers only when all ranks of the host have come.
 Result<Admission> enter_door(const HostRecord& host,
                              std::uint32_t leader,
                              std::uint32_t rank,

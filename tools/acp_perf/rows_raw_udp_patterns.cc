@@ -140,6 +140,9 @@ class Player {
     socket_.send(datagram);
   }
 
+  /// Notes the datagrams of this round, and those of the next round, which the
+  /// faster side may have sent. A question of the other side means that it has
+  /// lost a datagram of a round.
   void take(std::span<const std::byte> datagram,
             std::uint64_t round,
             std::uint64_t& seen) {

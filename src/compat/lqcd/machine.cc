@@ -153,6 +153,8 @@ QMP_status_t end() {
   return keep(status);
 }
 
+/// A host with wrong arguments still takes part in the sum. Otherwise the other
+/// hosts would wait for it, and could not fail with it.
 QMP_status_t declare_topology(Machine& machine,
                               const std::vector<int>& sizes,
                               int own_host) {

@@ -63,6 +63,8 @@ Handle* Mailbox::declare(const Handle& declared) {
 
 // ---- Sending ----------------------------------------------------------------
 
+/// The request names the word of its answer, so both are in one memory that
+/// lives until the answer has come. advance() sends it.
 bool Mailbox::post(int rank,
                    int name,
                    acp_ga_t source,

@@ -69,6 +69,8 @@ Result<std::unique_ptr<UcxTransport>> UcxTransport::open(UcxOptions options) {
   return transport;
 }
 
+/// Only takes over the open workers. open() calls receive_packets() afterwards,
+/// which gives UCX a pointer into this object, and can fail.
 UcxTransport::UcxTransport(UcxOptions options,
                            std::vector<std::unique_ptr<Worker>> workers)
     : options_(std::move(options)),
