@@ -275,6 +275,8 @@ SPMD_CASE(acp_copy_against_a_model,
   }
 }
 
+// Each end is bad in turn, also by sizes that wrap around the address space. No
+// byte of the target may have changed.
 SPMD_CASE(acp_copy_bad_addresses,
           "acp_copy: no address, no rank, outside its region: rejected") {
   for (const Memory memory : kMemories) {

@@ -449,6 +449,8 @@ SPMD_CASE(acp_list_model, "list: random operations, as std::list") {
   acp_sync();
 }
 
+// Words tell their rank and number. So rank 0 sees that the elements of each
+// rank are in the order of its pushes, forwards and backwards.
 SPMD_CASE(acp_push_back_list_contention,
           "acp_push_back_list: all ranks at once, nothing lost") {
   const Scratch scratch;
@@ -521,6 +523,8 @@ SPMD_CASE(acp_erase_list_contention,
   if (acp_rank() == 0) acp_destroy_list(list);
 }
 
+// Ranks give the two lists in both orders, which would deadlock if locks were
+// taken in the order of the arguments. All ten elements must remain.
 SPMD_CASE(acp_merge_list_contention,
           "acp_merge_list: merge(a, b) beside merge(b, a), swaps, splices") {
   const Scratch scratch;
@@ -561,6 +565,8 @@ SPMD_CASE(acp_merge_list_contention,
   }
 }
 
+// The bad calls fail, and the list has to be whole afterwards: it can be
+// sorted, and read in both directions.
 SPMD_CASE(acp_sort_list_comparators,
           "acp_sort_list: comparators that call the list or make no sense") {
   const Scratch scratch;
@@ -600,6 +606,8 @@ SPMD_CASE(acp_list_refuses_handles, "list: no, destroyed and other handles") {
   acp_destroy_list(alive);
 }
 
+// Three iterators are bad: of an erased element, of another list, and of no
+// element. At the end both lists have to be as they were.
 SPMD_CASE(acp_list_refuses_iterators,
           "list: erased and foreign iterators, ranges, ranks, sources") {
   const Scratch scratch;

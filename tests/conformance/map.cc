@@ -368,6 +368,8 @@ SPMD_CASE(acp_insert_map_one_key,
   destroy_shared(map);
 }
 
+// All ranks add to few keys. The sum over the ranks says what each value has to
+// be.
 SPMD_CASE(acpx_upsert_add8_map_contention,
           "acpx_upsert_add8_map: exact counts when all ranks count") {
   const Scratch scratch;
@@ -469,6 +471,8 @@ SPMD_CASE(acp_map_overflow, "map: many more elements than slots") {
   destroy_shared(map);
 }
 
+// All ranks add to one value by its address, while other keys come and go
+// beside it. An add to a moved value would be lost.
 SPMD_CASE(acp_map_values_do_not_move,
           "map: a value's address stays while others come and go") {
   const Scratch scratch;
@@ -493,6 +497,8 @@ SPMD_CASE(acp_map_values_do_not_move,
   destroy_shared(map);
 }
 
+// The map is swapped by another rank each time. All ranks have used both maps
+// before, so they know directories that are stale.
 SPMD_CASE(acp_swap_map_stale,
           "acp_swap_map: others know the swapped map by their old directory") {
   const Scratch scratch;

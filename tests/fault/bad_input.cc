@@ -105,6 +105,8 @@ SPMD_CASE(lines_of_registration, "bad registrations: one line each") {
   EXPECT_EQ(acp_unregister_memory(key), 0);
 }
 
+// Each function gets a pointer, a key or an address where another of the three
+// belongs. The line has to say where the right one comes from.
 SPMD_CASE(lines_of_mixed_up_values,
           "pointers, keys and addresses in the place of each other: a hint") {
   static std::array<std::byte, 64> bytes;

@@ -149,6 +149,8 @@ struct UnderWay {
 
 class Schedule {
  public:
+  /// The observer keeps the datagrams that were sent, and forgets the oldest
+  /// ones. The events of the schedule change and repeat them.
   explicit Schedule(const Choices& choices)
       : choices_(choices),
         plan_(choices.plan()),

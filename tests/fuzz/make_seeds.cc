@@ -70,6 +70,8 @@ void append(std::vector<std::byte>& bytes, const T& value) {
   bytes.insert(bytes.end(), more.begin(), more.end());
 }
 
+/// The bytes have to decode, since a seed that the target refuses at once
+/// teaches the fuzzer little.
 std::vector<std::byte> request(std::initializer_list<Step> steps,
                                std::uint16_t flags = 0) {
   std::size_t data_bytes = 0;

@@ -88,6 +88,8 @@ TEST_CASE("option pages: --help fits a terminal", "[launcher][options]") {
   }
 }
 
+// The table has a row of acprun and a row of its own. Parser, help and
+// completion may not know the other rows of acprun.
 TEST_CASE("option table: another launcher has rows of its own",
           "[launcher][options]") {
   const OptionRow* shared = find_row(acprun_options(), "--acp-nprocs");

@@ -193,6 +193,8 @@ TEST_CASE("roll-call: messages out of order are refused",
         Cause::kProtocol);
 }
 
+// The verdict comes with the second rank, and the third one is still on its
+// way. have_all_met() tells when no rank can add to it.
 TEST_CASE("roll-call: who waits at different places is told",
           "[launcher][rollcall]") {
   Rollcall rollcall(3);

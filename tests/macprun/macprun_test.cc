@@ -136,6 +136,8 @@ TEST_CASE("macprun: --dry-run prints each command", "[macprun]") {
   CHECK(contains(outcome.out, "line 3, mpirun, command that of rank 1\n"));
 }
 
+// Each rank dies in each way. The line of the file tells which launcher had
+// started it.
 TEST_CASE("macprun: a death ends all, and the reason names line and rank",
           "[macprun]") {
   struct Row {

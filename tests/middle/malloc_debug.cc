@@ -138,6 +138,8 @@ SPMD_CASE(debug_leaks, "debug: leaks are listed at the end of a life") {
   }
 }
 
+// Each structure is made and not destroyed, so acp_reset reports its blocks.
+// The line has to name the call of the program, not the library's own.
 SPMD_CASE(debug_leaks_of_structures,
           "debug: leaks of structures name the program's call") {
   const int me_only[1] = {acp_rank()};

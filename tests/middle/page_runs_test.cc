@@ -141,6 +141,8 @@ TEST_CASE("page runs: every page can be had one by one", "[malloc]") {
   CHECK(heap.is_whole());
 }
 
+// A map of the runs that are taken is the model. A run may be refused only when
+// nearly a quarter of the heap is in use.
 TEST_CASE("page runs: random runs never overlap, and a full heap is full",
           "[malloc]") {
   HeapInMemory heap(std::uint64_t{12} << 20);

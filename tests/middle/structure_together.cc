@@ -436,6 +436,8 @@ int compare_words(const acp_element_t a, const acp_element_t b) {
 
 }  // namespace
 
+// Each rank removes what it has added, so only the six elements that stay are
+// left. Each change alone is whole, which the sizes show meanwhile.
 SPMD_CASE(list_whole_changes,
           "list: whole changes, pushes and pops, one after the other") {
   const Scratch scratch;
@@ -702,6 +704,8 @@ SPMD_CASE(set_one_key, "set: of all ranks' inserts of one key one counts") {
   acp_sync();
 }
 
+// Some keys stay while others come and go. A merge must bring all that stay,
+// and every key that it brings has to be whole.
 SPMD_CASE(set_copies_among_changes,
           "set: merge beside changes brings whole keys, all that stay") {
   const Scratch scratch;
@@ -742,6 +746,8 @@ SPMD_CASE(set_copies_among_changes,
 
 // ---- Workspaces -----------------------------------------------------------
 
+// Every rank writes a word of eight equal bytes. A word that is read with two
+// different bytes would be torn.
 SPMD_CASE(workspace_words_are_whole,
           "workspace: words that all write are seen whole") {
   const Scratch scratch;

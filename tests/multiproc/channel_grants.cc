@@ -406,6 +406,9 @@ SPMD_CASE(grants_thousand_receives,
   EXPECT_EQ(acp_free_ch(ch), 0);
 }
 
+// The sender leaves after so many messages that some receives have grants
+// without a message. Their memory is then changed and unmapped, and no rank may
+// write there.
 SPMD_CASE(grants_sender_freed,
           "grants: memory of receives that fail belongs to the program") {
   for (std::size_t sent = 0; sent < 2 * kGrants; sent += 3) {
@@ -610,6 +613,8 @@ SPMD_CASE(grants_beside_a_failure,
   collect_failures();
 }
 
+// Every channel wants grants, and there are not enough keys for all. Messages
+// without a grant have to arrive as well.
 SPMD_CASE(grants_many_channels,
           "grants: more channels than keys, in both directions") {
   constexpr std::size_t kChannels = 24;

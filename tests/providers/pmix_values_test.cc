@@ -129,6 +129,8 @@ std::pair<std::size_t, std::string> ask(const Answer& answer,
 
 }  // namespace
 
+// Each answer is bad in one way. A value of the largest size is good, and one
+// character more is not.
 TEST_CASE("pmix: a failed request names the value, its rank and the cause",
           "[pmix]") {
   struct Case {

@@ -48,6 +48,8 @@ bool has_posted(const Counters& before, const Counters& after) {
 
 }  // namespace
 
+// The counters show one list. The far end looks at the memory when the message
+// comes, so the data have to be there before.
 TEST_CASE("verbs joined: a put of 1 MiB and a message are one doorbell",
           "[verbs][post]") {
   constexpr std::size_t kBytes = 1 << 20;

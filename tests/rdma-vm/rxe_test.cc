@@ -104,6 +104,8 @@ TEST_CASE("verbs rxe: a read does not wait for a read", "[verbs][rxe]") {
   REQUIRE(pair.is_done(4));
 }
 
+// A put and then gets fill the batch that rxe holds back, until a post is
+// refused. All of them and the messages behind arrive in the end.
 TEST_CASE("verbs rxe: what waits is bounded, and all of it arrives",
           "[verbs][rxe]") {
   created_pairs().clear();
