@@ -241,6 +241,9 @@ SPMD_CASE(acpx_add_progress_bad,
                ACPX_INVALID_ARGUMENT);
 }
 
+// The first step says that it has moved something, and the second does not, but
+// both have to run. After the removal of the first, 50 more passes must not run
+// it.
 SPMD_CASE(progress_while_waiting,
           "progress steps: run while the program waits, one at a time") {
   Steps one;

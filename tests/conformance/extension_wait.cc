@@ -287,6 +287,8 @@ SPMD_CASE(signals_from_all,
   }
 }
 
+// The signal may come before, between or after the two threads fall asleep.
+// Both have to see it in each round.
 SPMD_CASE(two_threads_wait,
           "acpx_wait_word: two threads sleep on one word, both wake") {
   SPMD_NEEDS_RANKS(2);

@@ -27,8 +27,8 @@ static_assert(!std::is_convertible_v<QMP::Result, bool>);
 static_assert(!std::is_convertible_v<QMP::Result, int>);
 static_assert(!std::is_convertible_v<QMP::Result, unsigned>);
 
-// The two sizes go eager and gated. A moved object has to start what the old
-// one declared.
+// The two sizes go eager and gated. A moved object has to start the operation
+// that the old object declared.
 SPMD_CASE(qmp_hpp_operations, "SingleOperation: with nodes, any size") {
   for (const std::size_t size : {std::size_t{8}, std::size_t{30'000}}) {
     QMP::AlignedMemory out(size, 128);

@@ -116,6 +116,8 @@ SPMD_CASE(qmp_sum_double,
   }
 }
 
+// The lengths lie on both sides of each limit between ways. The result has to
+// be the sum of the tree, to the last bit.
 SPMD_CASE(qmp_sum_double_array,
           "sums of arrays: empty, around the limits of each way, long") {
   for (const int length : {0, 1, 3, 7, 8, 512, 513, 2048, 2049, 20'000}) {

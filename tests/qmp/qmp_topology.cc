@@ -123,6 +123,8 @@ SPMD_CASE(qmp_declare_send_relative,
   }
 }
 
+// The functions are called before a declaration, by wrong ones, and after a
+// good one. Then numbers and coordinates have to agree for every node.
 SPMD_CASE(qmp_declare_logical_topology,
           "topology: numbers run fastest along axis 0; declared once") {
   const Copy copy;

@@ -33,6 +33,8 @@ class End final : public transport::MessageSink {
  public:
   static constexpr std::size_t kBytes = (5 << 20) + 24;
 
+  /// The address card of the peer is asked for later than here, because the
+  /// second end does not exist yet when the first is made.
   End(transport::ProcId me,
       End* other,
       Executor atomics,

@@ -75,6 +75,7 @@ struct Recorder {
 
 }  // namespace
 
+// The network damages packets too, and damaged ones have to be counted.
 TEST_CASE("udp security: a job works with each protection over a bad network",
           "[udp][security]") {
   for (const Security security :
@@ -99,6 +100,8 @@ TEST_CASE("udp security: a job works with each protection over a bad network",
   }
 }
 
+// All datagrams of a conversation are sent once more, in both directions. Each
+// has to be counted as replayed, and none may be answered.
 TEST_CASE("udp security: a recorded packet is not taken again",
           "[udp][security]") {
   for (const Security security : {Security::kAuth, Security::kEncrypt}) {
@@ -128,6 +131,8 @@ TEST_CASE("udp security: a recorded packet is not taken again",
   }
 }
 
+// The peer is disconnected, and an attacker goes on sending its old packets.
+// The peer has to fail nevertheless.
 TEST_CASE("udp security: replays do not keep a dead peer alive",
           "[udp][security][death]") {
   FakeJob job(plan_with(Security::kAuth));

@@ -158,6 +158,8 @@ TEST_CASE("verbs credit: a stream soon has the largest window",
   CHECK(near.credit.window() == kIdleWindow);
 }
 
+// The first exchanges enlarge the window from one packet to two. From then on
+// each packet carries the credit for the one before.
 TEST_CASE("verbs credit: requests and replies soon need no empty packets",
           "[verbs][credit]") {
   std::array<End, 2> ends;

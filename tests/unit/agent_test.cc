@@ -320,6 +320,8 @@ TEST_CASE("agent: a put of no bytes with a signal only rings", "[agent]") {
   CHECK_FALSE(rank.agent.take_signal());
 }
 
+// The device would not see the work of the CPU, so the agent has to refuse, and
+// leave the word alone.
 TEST_CASE("agent: no atomic of 8 bytes where a device executes them",
           "[agent]") {
   AgentUnderTest rank(gmm::Reach::kSelfDeviceAtomics);
@@ -443,6 +445,8 @@ TEST_CASE("agent: a request without its data fails", "[agent]") {
   CHECK(endpoint.sent.empty());
 }
 
+// Four requests succeed before the poll ends, and no reply may have left. The
+// sections end the sharing in each possible way.
 TEST_CASE("agent: requests that succeed without results share a reply",
           "[agent]") {
   AgentUnderTest rank;
@@ -493,6 +497,8 @@ TEST_CASE("agent: requests that succeed without results share a reply",
   }
 }
 
+// Requests of two initiators come in turn, one of them in two colors. Each
+// reply is for a row of requests from one initiator in one color.
 TEST_CASE("agent: requests of different initiators or colors share no reply",
           "[agent]") {
   AgentUnderTest rank;
@@ -580,6 +586,8 @@ TEST_CASE("agent: replies to a full endpoint wait, those to others go",
   }
 }
 
+// A hundred replies wait for each of two full endpoints. Each flush may offer
+// one of them to each endpoint.
 TEST_CASE("agent: a full endpoint is asked once, however many replies wait",
           "[agent]") {
   AgentUnderTest rank;
@@ -602,6 +610,8 @@ TEST_CASE("agent: a full endpoint is asked once, however many replies wait",
   CHECK(rank.endpoints[2].offers == 2);
 }
 
+// The memory changes while the reply waits. The initiator has to get the new
+// bytes, because the get is not complete before.
 TEST_CASE("agent: a large get brings the bytes of when it is answered",
           "[agent]") {
   AgentUnderTest rank;
@@ -748,6 +758,8 @@ TEST_CASE("agent: a delegated copy is started from my memory only", "[agent]") {
   CHECK(rank.copies.size() == 1);
 }
 
+// The parts change memory at once, but only the last request has an answer,
+// with the result of its atomic.
 TEST_CASE("agent: a request in parts is answered once, by its last",
           "[agent]") {
   AgentUnderTest rank;

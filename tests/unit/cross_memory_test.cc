@@ -84,6 +84,8 @@ class Peer {
 
 }  // namespace
 
+// The peer is a process whose buffer has known bytes, and which looks at the
+// end for the bytes that were put. A dead peer comes last.
 TEST_CASE("cross memory: reads and writes another process",
           "[shm][cross_memory]") {
   const test::HostMemory host(2);

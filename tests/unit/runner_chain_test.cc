@@ -239,6 +239,8 @@ TEST_CASE("runner cross copy: memory of this host is moved by the kernel",
   CHECK(world.endpoint(1).cross_memory_copies == 2);
 }
 
+// The endpoint refuses cross-memory copies first, and then finds a hole. The
+// first is a reason for a message, and the second is an error.
 TEST_CASE("runner cross copy: what the kernel refuses goes by message",
           "[gma][runner]") {
   RunnerWorld world;

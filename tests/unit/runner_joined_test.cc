@@ -91,6 +91,8 @@ class JoinedWorld {
 
 }  // namespace
 
+// Both orders of the completion and the reply have to end the operation once,
+// with the result.
 TEST_CASE("runner joined: the words go behind the last post of their put",
           "[gma][runner]") {
   JoinedWorld joined;
@@ -319,6 +321,8 @@ TEST_CASE("runner joined: the source is gone before the last post",
   CHECK(joined.endpoint.sent.empty());
 }
 
+// The peer is lost after each number of answers. Answers that come later must
+// change nothing.
 TEST_CASE("runner joined: a lost peer ends the operation once",
           "[gma][runner]") {
   JoinedWorld joined;

@@ -67,6 +67,8 @@ TEST_CASE(
   CHECK(world.has_ended(put, Status::kOk));
 }
 
+// All parts but the last have one step. The sections give each answer that the
+// last one can get.
 TEST_CASE("runner parts: words behind a put go with its last part",
           "[gma][runner]") {
   RunnerWorld world;
@@ -115,6 +117,8 @@ TEST_CASE("runner parts: words behind a put go with its last part",
   }
 }
 
+// One word may go along with the last part, and the step behind it may not. It
+// is sent only after the answer.
 TEST_CASE("runner parts: what cannot go along follows the answer",
           "[gma][runner]") {
   RunnerWorld world;
@@ -188,6 +192,8 @@ TEST_CASE("runner parts: a full endpoint takes one part after the other",
   CHECK_FALSE(world.runner.has_unsent());
 }
 
+// The endpoint notes memory that it reads in place. It has to be reclaimed at
+// each end of an operation, good or bad.
 TEST_CASE("runner parts: the source is read in place, and not after the end",
           "[gma][runner]") {
   RunnerWorld world;

@@ -129,6 +129,8 @@ TEST_CASE("runner post: memory of another rank of this host goes by message",
   CHECK(memory[0] == std::byte{7});
 }
 
+// The endpoint takes two of three posts. The rest has to follow when one is
+// complete.
 TEST_CASE("runner post: a full endpoint is offered the rest later",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);
@@ -155,6 +157,8 @@ TEST_CASE("runner post: a full endpoint is offered the rest later",
   CHECK(endpoint.offers == 0);
 }
 
+// Each number is given to the function for the other kind, where it must end
+// nothing.
 TEST_CASE("runner post: a token is nobody's reply, and a reply's id no token",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);

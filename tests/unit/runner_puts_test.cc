@@ -70,6 +70,7 @@ class PutsWorld {
 
 }  // namespace
 
+// Both orders of the completion and the reply have to end the chain once.
 TEST_CASE("runner puts: puts and words of a large chain leave together",
           "[gma][runner]") {
   PutsWorld puts;
@@ -205,6 +206,8 @@ TEST_CASE("runner puts: a lost peer ends a chain whose words are joined",
   CHECK(puts.world.ends_of(chain) == 1);
 }
 
+// Only the first put may be posted alone, because the steps behind it depend on
+// the order. All of them are done in the end.
 TEST_CASE("runner puts: a get, or a put behind a word, is not in front",
           "[gma][runner]") {
   PutsWorld puts;

@@ -142,6 +142,8 @@ TEST_CASE("runner: memory unregistered between two steps of a chain",
   CHECK(world.memory[0] == std::byte{0});
 }
 
+// A signal is in front, so the operation waits. Its memory goes before the
+// answer, and it must fail without a message.
 TEST_CASE("engine: memory unregistered between issue and start",
           "[gma][engine]") {
   EngineUnderTest rank;
