@@ -112,7 +112,7 @@ class Receives {
   void append(Queue& queue, Buffer* buffer);
   bool post(ibv_qp* pair) noexcept;
 
-  BufferPool buffers_;  ///< Grown by fill(); register_first() fills it.
+  BufferPool buffers_;  ///< register_first() and fill() grow it.
   ibv_pd& domain_;
   // Written by open() alone.
   std::uint32_t max_buffers_;
