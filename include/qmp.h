@@ -124,7 +124,7 @@ extern "C" {
  * of these dimensions), -qmp-alloc-map n.. and -qmp-logic-map n.. (order of the
  * axes in node numbers, fastest first, of the allocated and of logical grids),
  * -qmp-job n.. (into how many jobs the machine is split, per dimension of the
- * grid, or in all); values are the following words that begin with a digit.
+ * grid, or in all). Values are the following words that begin with a digit.
  * QMP_GEOM in the environment stands for -qmp-geom where that is missing. It
  * also takes out the options of acp_init.
  *
@@ -262,7 +262,7 @@ int QMP_master_io_node(void);
  * declares the same.
  *
  * Node numbers stay. The node at coordinates c has number c[0] + dims[0] *
- * (c[1] + dims[1] * ...), with the axes in the order of the map where one is
+ * (c[1] + dims[1] * ...). The axes are in the order of the map where one is
  * given, or by -qmp-logic-map.
  *
  * @param comm    a communicator
@@ -326,8 +326,8 @@ int QMP_comm_get_node_number_from(QMP_comm_t comm, const int coordinates[]);
 /** Divides a lattice among the nodes of the default communicator, equally.
  *
  * Uses the logical topology if one is declared, else the allocated grid if it
- * has as many dimensions, else declares one: the division in which a node has
- * the fewest sites on faces to other nodes. QMP_LAYOUT in the environment
+ * has as many dimensions. Else it declares one: the division in which a node
+ * has the fewest sites on faces to other nodes. QMP_LAYOUT in the environment
  * chooses; docs/qmp.md says how, and which of equally good divisions is taken.
  *
  * @param dimensions  sizes of the lattice, 1 or more
@@ -470,8 +470,8 @@ QMP_status_t QMP_change_address_multiple(QMP_msghandle_t msg,
                                          void* addr[],
                                          int naddr);
 
-/** A hint that the peer may send soon. No value changes anything here: memory
- * of a receive is written after QMP_start only, so the handle may be freed,
+/** A hint that the peer may send soon. No value changes anything here. Memory
+ * of a receive is written after QMP_start only. So the handle may be freed,
  * changed or become a part of a multiple afterwards.
  *
  * @return QMP_SUCCESS; QMP_INVALID_ARG (NULL, or no such value),
@@ -519,14 +519,14 @@ QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num);
  *   QMP_NOT_INITED, which count as not called; QMP_BAD_MESSAGE (lengths, types
  *   or functions that differ), QMP_NOMEM_ERR (on one node at least), QMP_ERROR
  *   (a node has left, or the job ends). After these three all global operations
- *   fail on this communicator, on all its nodes, with QMP_ERROR; other
+ *   fail on this communicator, on all its nodes, with QMP_ERROR. Other
  *   communicators, and QMP_barrier of all nodes of the job, work on. The data
  *   given to a reduction stays as it was; that of a broadcast may have changed.
  *   After a call has returned no other node writes there. */
 
 /** Waits for all nodes. A node that leaves the job (exit(0),
  * QMP_finalize_msg_passing) instead of calling a barrier of the whole job meets
- * the others in it: then it returns QMP_ERROR on the node whose rank is the
+ * the others in it. Then it returns QMP_ERROR on the node whose rank is the
  * next, which says so. */
 QMP_status_t QMP_barrier(void);
 QMP_status_t QMP_comm_barrier(QMP_comm_t comm);
@@ -585,8 +585,8 @@ QMP_status_t QMP_comm_xor_ulong(QMP_comm_t comm, unsigned long* value);
 /** A reduction by a function of the program: f(a, b) leaves a op b in a.
  *
  * Operands combine in a fixed order, lower nodes first, that depends on the
- * number of nodes only (docs/qmp.md): op has to be associative for a sensible
- * result, not commutative.
+ * number of nodes only (docs/qmp.md). For a sensible result op has to be
+ * associative, not commutative.
  *
  * @param lbuffer  @p buflen bytes: this node's value, then the result
  * @param bfunc    is given whole buffers of @p buflen bytes, aligned to 64

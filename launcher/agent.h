@@ -7,8 +7,8 @@
 namespace acp::launcher {
 
 /// Runs until the job is over on this host and on all hosts below it, or until
-/// standard input closes: then everything is killed at once. Returns the exit
-/// status.
+/// standard input closes. In the second case everything is killed at once.
+/// Returns the exit status.
 int run_agent(const Signals& signals);
 
 }  // namespace acp::launcher

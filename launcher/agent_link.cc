@@ -102,7 +102,7 @@ void AgentLink::on_shell_end() {
   if (out_) close_output();
 }
 
-/// Output is read whenever there is some: agents send no more of the ranks'
+/// Output is read whenever there is some. Agents send no more of the ranks'
 /// output than acprun has allowed, so control messages never wait behind it.
 void AgentLink::on_readable() {
   std::array<char, 65536> buffer{};

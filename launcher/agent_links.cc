@@ -107,7 +107,7 @@ AgentLinks::Starting AgentLinks::count_starting(std::size_t link) const {
 
 /// A link that finds no room waits for it: the start or the end of another one
 /// makes room, and check() is called after it. The resolver is asked for the
-/// first link that would be one too many if all were of one machine, so it
+/// first link that would be one too many if all were of one machine. So it
 /// holds up no link before that.
 void AgentLinks::start_some(Clock::time_point now) {
   for (std::size_t i = 0; i < links_.size(); ++i) {

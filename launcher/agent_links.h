@@ -15,7 +15,7 @@
 namespace acp::launcher {
 
 /// Divides hosts among agents. With at most 2 x fan_out hosts each has an agent
-/// that is started here; with more there are fan_out agents, and each has the
+/// that is started here. With more there are fan_out agents, and each has the
 /// rest of its group below it. Every group is in order. Pure.
 std::vector<std::vector<HostRanks>> divide_hosts(
     std::span<const HostRanks> hosts, std::uint32_t fan_out);

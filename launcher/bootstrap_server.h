@@ -52,7 +52,7 @@ class BootstrapServer {
 
   const protocol::HostSegment& segment() const { return segment_; }
 
-  /// Tells the ranks that the job ends: sets the state in the host segment,
+  /// Tells the ranks that the job ends. Sets the state in the host segment,
   /// wakes its sleepers, and sends Ending to every rank that has said Hello.
   void announce_ending(std::string_view why);
 

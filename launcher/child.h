@@ -56,8 +56,8 @@ struct StartedChild {
 /// when the program runs or could not be started; then there is no child left.
 StartedChild start_child(const ChildPlan& plan, const sigset_t& mask);
 
-/// Ends the calling process as this wait status says: with the same exit
-/// status, or by the same signal, without a core file of its own.
+/// Ends the calling process as this wait status says. It ends with the same
+/// exit status, or by the same signal, without a core file of its own.
 [[noreturn]] void end_like(int wait_status);
 
 }  // namespace acp::launcher

@@ -15,7 +15,7 @@
 
 namespace acp::launcher {
 
-/// The file has a folder of its own that only this user may enter, so no other
+/// The file has a folder of its own that only this user may enter. So no other
 /// user can put another program in its place between the copy and exec.
 Result<std::string> CopiedProgram::finish(const std::string& name) {
   const char* temporary = std::getenv("TMPDIR");

@@ -23,7 +23,7 @@ std::vector<Processors> cores_of(const CpuMask& cpus);
 std::vector<Processors> hardware_threads_of(const CpuMask& cpus);
 
 /// Claims of processors. A claim is a lock (flock) on the kernel's own folder
-/// of the processor, /sys/devices/system/cpu/cpuN, so nothing is made, and the
+/// of the processor, /sys/devices/system/cpu/cpuN. So nothing is made, and the
 /// kernel releases it when its holder dies. The descriptors are close-on-exec.
 /// Jobs see each other's claims, of all users, within one network namespace.
 class CoreClaims {

@@ -31,7 +31,7 @@ inline constexpr std::chrono::milliseconds kOrphanLimit{2000};
 /// Keepers end by themselves within kOrphanLimit, except `own_keeper` (0:
 /// none), which is killed at once; docs/launcher.md, "The end of a keeper".
 /// Returns true when all are gone, false after `limit`, which begins when no
-/// keeper is left alone any more: a process may belong to another user or hang
+/// keeper is left alone any more. A process may belong to another user or hang
 /// in the kernel. SIGCHLD has to be blocked.
 bool end_descendants(std::span<const pid_t> spared,
                      std::chrono::milliseconds limit,

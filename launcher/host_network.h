@@ -51,7 +51,7 @@ class HostNetworks {
   std::vector<LostHost> without_route() const;
 
   /// Returns "h2 at 10.0.0.2" for a host that the user gave by address, or the
-  /// name that was given: then the reader recognizes the host in the messages
+  /// name that was given. Then the reader recognizes the host in the messages
   /// of its ranks.
   std::string name_of(std::uint32_t host, const std::string& given) const;
 

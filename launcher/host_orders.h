@@ -1,4 +1,4 @@
-// The part of a plan that one host needs: acprun prepares its own ranks by it,
+// The part of a plan that one host needs. acprun prepares its own ranks by it,
 // and sends it to an agent for the ranks of another host. It travels over the
 // agent's standard input, so that neither secret nor environment are on a
 // command line.

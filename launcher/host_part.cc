@@ -31,6 +31,9 @@ HostPart::HostPart(std::uint32_t host,
     ranks_.push_back(one.rank);
 }
 
+/// Makes the segment and the streams before the keeper starts ranks, which
+/// inherit both. A failed start returns only after this process has closed the
+/// ranks' ends.
 Status HostPart::start(protocol::HostPlan plan,
                        const InheritedState& inherited) {
   plan.procs = work_.procs;

@@ -1,5 +1,5 @@
 // The event loop of one job, which launcher_main.cc runs. It starts the ranks
-// of this host and the agents of the others, reacts to messages, signals and
+// of this host and the agents of the others. It reacts to messages, signals and
 // deadlines, and decides with the first failure how the job ends. It never
 // waits for a rank outside of the loop.
 #include "launcher/job.h"

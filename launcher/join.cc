@@ -1,6 +1,6 @@
 // The process of the join command, which mpirun has started instead of the
 // program. The command finds the seat by the process's number in the MPI job,
-// takes descriptors and variables, and is the program's parent until the
+// and takes descriptors and variables. It is the program's parent until the
 // program ends. The program inherits the descriptors of mpirun; only PMI's goes
 // through this process. It may start no other program.
 #include "launcher/join.h"
@@ -213,8 +213,8 @@ class Join {
 };
 
 /// Waits until the seat listens. Empty, logged, after the limit. The system
-/// does not tell when a process begins to listen at an abstract name, so the
-/// command tries again and again; a signal of mpirun ends it meanwhile.
+/// does not tell when a process begins to listen at an abstract name. So the
+/// command tries again and again. A signal of mpirun ends it meanwhile.
 UniqueFd find_seat(const std::string& token,
                    std::uint32_t rank,
                    const MpiRank& process) {
@@ -235,9 +235,9 @@ UniqueFd find_seat(const std::string& token,
 
 }  // namespace
 
-/// The checks come in the order in which a user can make mistakes: a launcher
-/// without numbers, a count of the launcher's own, a host of the launcher's
-/// own.
+/// The checks come in the order in which a user can make mistakes. These are a
+/// launcher without numbers, a count of the launcher's own, and a host of the
+/// launcher's own.
 int run_join(std::span<const std::string> words,
              const Settings::Lookup& lookup) {
   set_log_prefix("macprun");

@@ -1,6 +1,6 @@
-// Reads the input file of macprun (specification, appendix A.4): how many
-// runtime environments there are, then a line for each, then a count of
-// processes for each, then a command for each.
+// Reads the input file of macprun (specification, appendix A.4). The file says
+// how many runtime environments there are. Then it has a line for each, a count
+// of processes for each, and a command for each.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ struct MacprunJob {
 /// Reads the file that is the command of `options`, and checks each line. The
 /// number of ranks becomes the sum of the counts, which -np has to be equal to.
 /// Starter memory and heap become the largest of macprun's own and of the lines
-/// that begin with acprun, because all ranks of a job have the same. `lookup`
+/// that begin with acprun. All ranks of a job have the same sizes. `lookup`
 /// reads the environment.
 OrExit<MacprunJob> read_macprun_job(Options& options,
                                     const Settings::Lookup& lookup);

@@ -7,10 +7,10 @@
 
 namespace acp::launcher {
 
-/// Translates the Markdown that docs/man uses into roff: headings, paragraphs,
-/// lists, tables of two columns, code (also indented blocks), links, and
-/// definitions whose text begins with ": ". The first line has to be "#
-/// name(section)". `version` stands in the footer of the page.
+/// Translates the Markdown that docs/man uses into roff. It knows headings,
+/// paragraphs, lists, tables of two columns, code (also indented blocks), and
+/// links. It also knows definitions whose text begins with ": ". The first line
+/// has to be "# name(section)". `version` stands in the footer of the page.
 std::string man_page(std::string_view markdown, std::string_view version);
 
 /// Replaces what stands between the two lines that mark the generated options;

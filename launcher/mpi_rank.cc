@@ -1,5 +1,5 @@
 // Reads what launchers of MPI programs tell their processes. The join command
-// calls it in a process that mpirun, mpiexec or srun has started, and the seat
+// calls it in a process that mpirun, mpiexec or srun has started. The seat
 // calls it for the environment of such a launcher. Pure.
 #include "launcher/mpi_rank.h"
 

@@ -36,7 +36,7 @@ struct NodefileError {
 std::variant<std::vector<Node>, NodefileError> parse_nodefile(
     std::string_view text);
 
-/// Returns why a name from outside must not reach the remote shell: the shell
+/// Returns why a name from outside must not reach the remote shell. The shell
 /// would read a host that begins with '-' as an option, and an option such as
 /// ssh's -oProxyCommand runs a command. nullopt: the name is none of these.
 /// Every source of hosts calls it. Pure.

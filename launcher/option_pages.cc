@@ -242,7 +242,7 @@ std::string options_in_markdown(const OptionTable& table, ManualScope scope) {
 }
 
 /// Puts the lists into the script, then the header line, and the launcher's
-/// name last: only the three texts that name functions may have their "@"
+/// name last. Only the three texts that name functions may have their "@"
 /// replaced.
 std::string bash_completion(const OptionTable& table) {
   std::vector<std::string_view> names;

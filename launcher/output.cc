@@ -104,8 +104,8 @@ void Output::on_readable(Source& source) {
   flush(sink);
 }
 
-/// Writes, and then follows the sink's change of state: a blocked sink is
-/// watched and may pause its ranks; a broken standard output is reported, once.
+/// Writes, and then follows the sink's change of state. A blocked sink is
+/// watched and may pause its ranks. A broken standard output is reported, once.
 void Output::flush(OutputSink& sink) {
   const SinkState before = sink.state();
   const SinkState now = sink.flush();

@@ -17,7 +17,7 @@ enum class SinkState : std::uint8_t {
 };
 
 /// Returns how many bytes to write next. A pipe takes up to 4096 bytes as a
-/// whole or not at all, so writes have this size at most and end at a line's
+/// whole or not at all. So writes have this size at most and end at a line's
 /// end where possible.
 std::size_t next_write_size(std::string_view pending) noexcept;
 

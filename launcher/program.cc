@@ -61,6 +61,9 @@ EarlyExit failure(const std::string& name,
 
 }  // namespace
 
+/// Judges the directory before the name, because a wrong directory would show
+/// as a missing program. A file that may not be executed decides the error only
+/// if no other folder has the program.
 OrExit<std::string> find_program(const std::string& name,
                                  const std::string& directory,
                                  const std::string& path) {

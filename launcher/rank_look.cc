@@ -8,6 +8,8 @@ namespace acp::launcher {
 using protocol::ByteReader;
 using protocol::ByteWriter;
 
+/// Reads words of the segment that any rank may be changing. So each word may
+/// be newer than the word before it.
 std::vector<RankLook> look_at_ranks(const protocol::HostSegment& segment,
                                     std::span<const std::uint32_t> pids) {
   std::vector<RankLook> looks;

@@ -133,9 +133,9 @@ Answer Rollcall::on_hello(std::uint32_t rank, std::uint64_t pid) {
   return SayWelcome{};
 }
 
-/// Order: refuse a phase that is not the rank's next, move the rank, and refuse
-/// ranks that wait for each other in two calls or for one that is absent. When
-/// the last rank has come, all go on.
+/// Order: refuse a phase that is not the rank's next, move the rank, refuse
+/// ranks in deadlock. Such ranks wait for each other in two calls, or for one
+/// that is absent. When the last rank has come, all go on.
 Answer Rollcall::on_arrive(std::uint32_t rank, std::uint64_t phase) {
   const PhaseRow* row = find_phase(phase);
   if (row == nullptr || ranks_[rank].state != row->before) {

@@ -19,7 +19,8 @@ struct Route {
 Route route_to(const std::vector<std::string>& names, const std::string& own);
 
 /// The address of this host from which datagrams to the host `name` leave, as a
-/// number; "" when that host is not known or there is no route. Sends nothing.
+/// number. It is "" when that host is not known or there is no route. Sends
+/// nothing.
 std::string own_address_towards(const std::string& name);
 
 }  // namespace acp::launcher

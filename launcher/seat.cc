@@ -111,6 +111,10 @@ class Seat {
     ::dup2(null.get(), STDOUT_FILENO);
   }
 
+  /// The only message of the join command ends the wait for it. A status that
+  /// shows a failure ends the seat at once, because the status explains why
+  /// mpirun fails. After a success the seat of the first rank waits until the
+  /// launcher has ended.
   void take_message() {
     const auto message = receive_seat_message(socket_.get());
     is_ended_ = true;
@@ -335,9 +339,9 @@ std::vector<std::string> words_of_seat(const SeatOrders& orders) {
   return words;
 }
 
-/// Reads what the function above writes: ten words in a fixed order, then the
-/// words of the launcher, whose number is the tenth, then the words of the
-/// program.
+/// Reads what the function above writes. That is ten words in a fixed order,
+/// then the words of the launcher, whose number is the tenth, then the words of
+/// the program.
 std::optional<SeatOrders> parse_seat(std::span<const std::string> words) {
   constexpr std::size_t kFixed = 10;
   if (words.size() < kFixed + 2 || words[0] != kSeatOption) return std::nullopt;

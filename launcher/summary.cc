@@ -211,8 +211,8 @@ std::string advise(const Verdict& verdict,
 }  // namespace
 
 /// A cause about a whole host names it already. Otherwise the text gets the
-/// host, and the process if it is known: the rank itself, the launcher of the
-/// group, or a process without a rank.
+/// host, and the process if it is known. That is the rank itself, the launcher
+/// of the group, or a process without a rank.
 std::string describe_end(const Verdict& verdict,
                          std::string_view host,
                          std::span<const RankWait> waits) {

@@ -12,7 +12,7 @@ namespace acp::launcher {
 
 /// A table may reach a host whose ranks have not come to the phase. Invariant:
 /// a rank changes a record only after a barrier that follows the last reading
-/// of it on any host, so an early table changes no record that is being read.
+/// of it on any host. So an early table changes no record that is being read.
 /// The ranks of one host rely on that as well, since they share the records.
 ///
 /// Used by one thread, which alone touches all fields.

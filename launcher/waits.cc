@@ -77,7 +77,7 @@ std::string describe_wait(std::uint32_t wait_kind, const std::string& name) {
 }
 
 /// The roll-call describes each rank first. A look then replaces that for a
-/// rank that has settled in the job: about a rank that joins or leaves, the
+/// rank that has settled in the job. About a rank that joins or leaves, the
 /// roll-call says more than its wait word. "Stopped" stands in front of either.
 std::vector<RankWait> collect_waits(std::span<const RankLook> looks,
                                     const Rollcall& rollcall) {
@@ -108,6 +108,8 @@ std::vector<RankWait> collect_waits(std::span<const RankLook> looks,
   return waits;
 }
 
+/// The roll-call decides whether the look counts: a rank that joins or leaves
+/// may have an old wait word.
 std::vector<RankSight> see_ranks(std::span<const RankLook> looks,
                                  const Rollcall& rollcall) {
   std::vector<RankSight> sights;

@@ -46,7 +46,7 @@ void CongestionWindow::on_ack(std::uint64_t acked,
       window_ + gain, std::max<std::uint64_t>(most, kLeast)));
 }
 
-/// The least delay of a round trip counts: a queue delays all packets of it,
+/// The least delay of a round trip counts. A queue delays all packets of it,
 /// and a host that was busy for a while only some.
 void CongestionWindow::on_sample(Duration rtt, TimePoint now) noexcept {
   rtt_ = shorten(rtt);
@@ -82,7 +82,7 @@ void CongestionWindow::end_round(TimePoint now) noexcept {
 
 /// Lets the queue run empty for a round, to measure the path without it. A
 /// stream without reductions may have taken the queue of others for a part of
-/// the path, while a limit of its window keeps it below its target: it would
+/// the path. While a limit of its window keeps it below its target, it would
 /// leave nothing to them. It gets most of its window back.
 void CongestionWindow::drain() noexcept {
   full_rounds_ = 0;
@@ -94,7 +94,7 @@ void CongestionWindow::drain() noexcept {
 
 /// The rate is a quarter above the window per round trip, so that pacing never
 /// holds back a window that could be sent. A window of eight packets is no
-/// burst that has to be spread, and its few packets would wait for a round trip
+/// burst that has to be spread. Its few packets would wait for a round trip
 /// that may be the time until the peer gets a processor.
 std::uint64_t CongestionWindow::rate() const noexcept {
   if (rtt_ == ShortDuration::zero() || window_ <= kFirst) {

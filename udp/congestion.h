@@ -1,7 +1,6 @@
 // How many bytes a stream may have under way, so that it fills the path and no
-// queue: a window driven by the delay of acks, and the rate at which it is
-// spent. Used by Sender on paths that leave the host. docs/udp.md,
-// "Congestion".
+// queue. The delay of acks drives a window, which is spent at a limited rate.
+// Used by Sender on paths that leave the host. docs/udp.md, "Congestion".
 #pragma once
 
 #include <algorithm>
@@ -97,21 +96,32 @@ class CongestionWindow {
   using ShortDuration = std::chrono::duration<std::uint32_t, std::nano>;
   static ShortDuration shorten(Duration time) noexcept;
 
+  // The engine's lock guards these fields. on_sample() writes the three times
+  // below, and end_round() resets the least of the round.
   ShortDuration least_rtt_ = ShortDuration::max();
   ShortDuration rtt_{};  ///< Latest sample.
   ShortDuration round_least_ =
       ShortDuration::max();  ///< Samples of this round.
-  /// Times in microseconds that wrap around after 71 minutes. Only differences
-  /// count, and a wrong one makes a round or a measurement longer.
+  /// end_round() writes the first, and on_sample() the second, together with
+  /// least_rtt_. Times in microseconds that wrap around after 71 minutes. Only
+  /// differences count, and a wrong one makes a round or a measurement longer.
   std::uint32_t round_start_ = 0;
   std::uint32_t least_rtt_time_ = 0;
   /// One reaction in each round trip. TimePoint{}: none since the start, or
-  /// since time-outs in a row.
+  /// since time-outs in a row. Written by shrink() and on_timeout().
   TimePoint next_shrink_{};
-  TimePoint pace_{};  ///< Time at which all sent bytes have left at the rate.
+  /// Time at which all sent bytes have left at the rate. Written by on_sent().
+  TimePoint pace_{};
+  /// Grows in on_ack(), and in end_round() after a drain. shrink(), drain() and
+  /// on_timeout() reduce it.
   std::uint32_t window_ = kFirst;
-  std::uint32_t round_sent_ = 0;  ///< Bytes since the last reaction; older
-  std::uint32_t round_lost_ = 0;  ///< ones count less.
+  // Bytes since the last reaction; older ones count less. on_sent() and
+  // on_loss() add, and shrink() resets both.
+  std::uint32_t round_sent_ = 0;
+  std::uint32_t round_lost_ = 0;
+  // The state of the round. end_round() writes these fields. on_ack() sets
+  // is_full_, drain() sets is_draining_ and resets full_rounds_, as shrink()
+  // does.
   std::uint8_t full_rounds_ = 0;  ///< Full windows since the last reduction.
   bool is_full_ = false;          ///< The stream has used the window's growth.
   bool is_draining_ = false;      ///< The round in which drain() has an effect.

@@ -31,8 +31,11 @@ class Connection {
  public:
   /// The connections of the datagram socket.
   struct Table {
-    std::array<Connection*, kConnections> owners{};  ///< Null: free.
-    std::uint64_t sent = 0;  ///< Fragments sent through any, or tried to.
+    /// Null: free. Written by open() and close() of the connections.
+    std::array<Connection*, kConnections> owners{};
+    /// Fragments given to all connections; a train counts as one. Counted by
+    /// send().
+    std::uint64_t sent = 0;
   };
 
   Connection(DatagramSocket& socket, Table& table)
@@ -70,13 +73,21 @@ class Connection {
 
   DatagramSocket& socket_;
   Table& table_;
+  /// Set by open(), and reset by close(). Another connection that needs this
+  /// index calls close(), too.
   std::optional<std::uint8_t> index_;
+  /// Set by on_echo(), and reset by on_loss() and close().
   bool is_proven_ = false;
-  std::uint32_t threshold_ =
-      kFirstThreshold;             ///< Fragments until it is opened.
-  std::uint32_t unconnected_ = 0;  ///< Fragments sent without it.
-  std::uint64_t first_txno_ = 0;   ///< First one sent by it.
-  std::uint64_t last_sent_ = 0;    ///< Table::sent when it was last used.
+  /// Fragments until it is opened. give_up() raises it. on_echo() and
+  /// on_needless_loss() lower it.
+  std::uint32_t threshold_ = kFirstThreshold;
+  /// Fragments sent without it. send() counts, and open() begins anew.
+  std::uint32_t unconnected_ = 0;
+  /// First transmission by it. Set by send(), and reset by on_loss() and
+  /// close().
+  std::uint64_t first_txno_ = 0;
+  /// Table::sent when it was last used. Written by send().
+  std::uint64_t last_sent_ = 0;
 };
 
 }  // namespace acp::udp

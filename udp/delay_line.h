@@ -25,7 +25,7 @@ class DelayLine {
 
   explicit DelayLine(const PathPlan& plan) : plan_(plan) {}
 
-  /// Takes a datagram that has reached the host at `arrived`: it waits in the
+  /// Takes a datagram that has reached the host at `arrived`. It waits in the
   /// queue of the bottleneck, passes it, and is then under way for the delay
   /// and `jitter`. The queue drops a datagram that does not fit.
   void put(TimePoint arrived,
@@ -51,11 +51,15 @@ class DelayLine {
   std::optional<TimePoint> pass_bottleneck(TimePoint arrived,
                                            std::size_t bytes);
 
+  // The socket that has this line writes and reads it, under the engine's lock.
   PathPlan plan_;
   /// By the time at which they are due. Equal times keep the order of arrival.
+  /// put() adds, and take() removes.
   std::multimap<TimePoint, Held> held_;
-  std::size_t held_bytes_ = 0;
-  TimePoint bottleneck_free_{};  ///< It has passed everything by then.
+  std::size_t held_bytes_ = 0;  ///< Sum of held_, written with it.
+  /// The bottleneck has passed everything by then. Written by
+  /// pass_bottleneck().
+  TimePoint bottleneck_free_{};
 };
 
 }  // namespace acp::udp

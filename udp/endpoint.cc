@@ -170,7 +170,7 @@ bool Endpoint::may_wait_for_train() const noexcept {
 }
 
 /// A full open fragment is sent, at once or with those that follow it, and a
-/// new one opened; so kAgain means a full window, pool or socket.
+/// new one opened. So kAgain means a full window, pool or socket.
 Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
                         transport::Ordering ordering,
                         Source source) {

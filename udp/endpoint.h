@@ -67,31 +67,39 @@ struct PeerCounts {
   std::uint64_t replayed = 0;
 };
 
-/// State shared by the endpoints of a transport. The transport owns it and sets
-/// `now`, `is_polling` and `deadline`; the endpoints write the rest. Guarded by
-/// the engine's lock.
+/// State shared by the endpoints of a transport. The transport owns it. Guarded
+/// by the engine's lock.
 struct SharedState {
   DatagramSocket& socket;
   const Clock& clock;
   FragmentPool& pool;
   PacketGuard& guard;
-  GrantBudget grants;
+  GrantBudget grants;  ///< Endpoints tell it of each fragment that arrives.
+  // The constructor of the transport sets these.
   transport::ProcId me = 0;
   std::uint32_t epoch = 0;
-  StreamLimits limits{};
-  bool counts_peers = false;  ///< Endpoints have PeerCounts. Fixed.
-  Connection::Table connections{};
+  StreamLimits limits{};      ///< StreamLimits says what changes later.
+  bool counts_peers = false;  ///< Endpoints have PeerCounts.
+
+  Connection::Table connections{};  ///< Written by the endpoints' connections.
   Counters counters{};
-  TimePoint now{};                    ///< Time of the poll in progress.
-  bool is_polling = false;            ///< Then time() is `now`.
+  // poll() of the transport writes these two.
+  TimePoint now{};          ///< Time of the poll in progress.
+  bool is_polling = false;  ///< Then time() is `now`.
+  // Endpoints add themselves to the lists, and lower the deadline. The
+  // transport removes them and computes the deadline anew.
   std::vector<Endpoint*> to_flush{};  ///< Have unsent data or acks.
   std::vector<Endpoint*> timed{};     ///< May have a deadline.
   TimePoint deadline =
-      TimePoint::max();              ///< No endpoint's deadline is earlier.
-  TimePoint copies_regions_until{};  ///< See Endpoint::send_from_region().
+      TimePoint::max();  ///< No endpoint's deadline is earlier.
+  /// See Endpoint::send_from_region(). Set when an endpoint sends data of a
+  /// region again.
+  TimePoint copies_regions_until{};
 
+  // Written by Endpoint::on_send_error().
   int warned_error = 0;     ///< errno value of the last warning.
   TimePoint muted_until{};  ///< No repetition of it until then.
+  /// Set by the constructor of the transport.
   transport::NameOf name_of = transport::name_at_launch;
 
   TimePoint time() const noexcept { return is_polling ? now : clock.now(); }
@@ -241,8 +249,8 @@ class Endpoint final : public transport::Endpoint {
   bool keep_early(const PacketView& packet);
 
   /// Guarded by the engine's lock, as all of the transport. Only the functions
-  /// of this class write the fields; the flags of the two lists are written by
-  /// the transport as well, which owns the lists.
+  /// of this class write the fields. The transport, which owns the two lists,
+  /// writes their flags as well.
   SharedState& shared_;
   transport::ProcId peer_;
   transport::Color color_;
@@ -250,10 +258,15 @@ class Endpoint final : public transport::Endpoint {
   bool has_failed_ = false;           ///< Set by fail(), for good.
   bool is_queued_for_flush_ = false;  ///< In SharedState::to_flush.
   bool is_timed_ = false;             ///< In SharedState::timed.
-  int send_error_ = 0;  ///< errno value of the last datagram; 0: it was sent.
-  GrantBudget::Stream granted_stream_;  ///< See GrantBudget::on_fragment().
-  std::uint64_t txno_ = 0;        ///< Transmissions so far; see PacketGuard.
-  std::uint64_t size_probe_ = 0;  ///< The peer's, to be answered; 0: none.
+  /// errno value of the last datagram; 0: it was sent. Written by
+  /// on_send_error().
+  int send_error_ = 0;
+  GrantBudget::Stream granted_stream_;  ///< Written by shared_.grants.
+  /// Transmissions so far; see PacketGuard. Counted by make_header().
+  std::uint64_t txno_ = 0;
+  /// The peer's probe that is to be answered; 0: none. Set by on_packet(), and
+  /// reset by answer_size_probe().
+  std::uint64_t size_probe_ = 0;
   std::unique_ptr<PeerCounts> counts_;  ///< Null without a statistics file.
   PathMtu mtu_;            ///< Written by probes, their acks and black holes.
   ReplayWindow replays_;   ///< Transmissions of the peer that were taken.

@@ -1,4 +1,4 @@
-// The receiving part of Endpoint: a packet that passed every check goes to the
+// The receiving part of Endpoint. A packet that passed every check goes to the
 // Sender (its ack), to the Receiver (its fragment) and to the sink (messages).
 // Called by UdpTransport::poll; sends nothing itself.
 #include <cstring>

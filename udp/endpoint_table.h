@@ -58,6 +58,7 @@ class EndpointTable {
   }
 
   transport::Color colors_;
+  // insert() adds to both lists. An endpoint stays until the table ends.
   std::vector<std::unique_ptr<Page>> pages_;
   std::vector<Endpoint*> all_;
 };

@@ -1,6 +1,6 @@
 // Faults for tests: how often a datagram is lost, doubled, reordered or
-// damaged, how long it is under way, and the random numbers that decide it.
-// Used by FaultySocket and by the network of the tests.
+// damaged, and how long it is under way. The random numbers that decide it are
+// here, too. Used by FaultySocket and by the network of the tests.
 #pragma once
 
 #include <cstdint>
@@ -51,10 +51,10 @@ inline constexpr std::string_view kFaultPlanExample =
 
 /// Parses a text such as kFaultPlanExample; every part may be left out. A time
 /// has the unit ns, us, ms or s; rate and queue are sizes as of parse_bytes().
-/// Nothing for any other text, for probabilities outside 0 .. 1, for loss or
-/// corrupt above 0.9, with which hardly a datagram would arrive, for times
-/// above ten seconds, for a rate below 1,000, and for a queue below 64K, which
-/// the largest datagram would never pass.
+/// Nothing for any other text, for probabilities outside 0 .. 1, and for times
+/// above ten seconds. Nothing for loss or corrupt above 0.9, with which hardly
+/// a datagram would arrive. Nothing for a rate below 1,000, and for a queue
+/// below 64K, which the largest datagram would never pass.
 std::optional<FaultPlan> parse_fault_plan(std::string_view text);
 
 /// A reproducible sequence of random numbers (splitmix64). Not thread-safe.
@@ -74,7 +74,7 @@ class FaultDice {
   void damage(std::span<std::byte> bytes) noexcept;
 
  private:
-  std::uint64_t state_;
+  std::uint64_t state_;  ///< Advanced by roll().
 };
 
 }  // namespace acp::udp

@@ -77,8 +77,10 @@ class FaultySocket final : public DatagramSocket {
                                       std::span<std::byte> buffer);
   void keep(transport::Color color, const Arrival& arrival);
 
+  // The engine's lock guards these fields. Only receive() and its steps write
+  // them.
   std::unique_ptr<DatagramSocket> inner_;
-  FaultPlan plan_;
+  FaultPlan plan_;  ///< Written by the constructor alone.
   FaultDice dice_;
   const Clock& clock_;
   std::vector<std::deque<Kept>> kept_;  ///< By color; in order of delivery.

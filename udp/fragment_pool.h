@@ -90,7 +90,9 @@ struct Fragment {
 /// Unacknowledged fragments of a stream, by seq modulo the window. nullptr:
 /// acknowledged, or not made yet.
 struct SendRing {
+  /// Written by the Sender that has acquired the ring.
   std::array<Fragment*, kWindowFragments> fragments{};
+  /// Next in the pool's list of free rings. Written by the pool.
   SendRing* next = nullptr;
 
   Fragment*& operator[](std::uint64_t seq) noexcept {
@@ -126,13 +128,21 @@ class FragmentPool {
  private:
   bool grow() noexcept;
 
+  // The constructor alone writes these sizes.
   std::size_t datagram_bytes_;
   std::size_t storage_bytes_;
   std::size_t max_fragments_;
-  std::size_t made_ = 0;      ///< Fragments in all slabs; grow() adds to it.
-  std::size_t in_use_ = 0;    ///< Fragments that are lent.
-  Fragment* free_ = nullptr;  ///< List of those that are not.
-  SendRing* free_rings_ = nullptr;  ///< List of rings that are not lent.
+
+  std::size_t made_ = 0;  ///< Fragments in all slabs; grow() adds to it.
+  // Fragments that are lent, and the list of the others. Written by acquire()
+  // and release(); grow() adds to the list.
+  std::size_t in_use_ = 0;
+  Fragment* free_ = nullptr;
+  /// List of rings that are not lent. Written by acquire_ring() and
+  /// release_ring().
+  SendRing* free_rings_ = nullptr;
+  // The memory, freed with the pool. grow() adds to the first two, and
+  // acquire_ring() to the rings.
   std::vector<std::unique_ptr<std::byte[]>> storages_;
   std::vector<std::unique_ptr<Fragment[]>> fragments_;
   std::vector<std::unique_ptr<SendRing>> rings_;

@@ -38,8 +38,8 @@ constexpr std::uint64_t charge(std::size_t payload_bytes) noexcept {
 ///
 /// A stream that begins is granted no more than a sender may send without a
 /// grant, until it has used that. When many streams begin at once, the receiver
-/// first hears of only a few. With half of the buffer for the first stream, a
-/// quarter for the second and so on, the sum of all grants would exceed the
+/// first hears of only a few. Half of the buffer would go to the first stream,
+/// a quarter to the second and so on. The sum of all grants would exceed the
 /// buffer. By the time a stream has used its first grant, the receiver has
 /// heard of all streams. For the same reason a stream counts as heavy before it
 /// is granted the share of one.
@@ -102,7 +102,7 @@ class GrantBudget {
 
  private:
   /// A stream counts in two periods. With a shorter one a receiver gives the
-  /// grant of a rank that has no core for some time to others; that rank comes
+  /// grant of a rank that has no core for some time to others. That rank comes
   /// back with the grant that it knows, and all together overflow the buffer.
   static constexpr Duration kPeriod = kGrantAge;
   static constexpr std::uint32_t kLastPeriod = (1 << 20) - 1;
@@ -136,8 +136,8 @@ class GrantBudget {
   }
 
   /// A stream is heavy when it has been charged four times its share of one
-  /// half of the budget in a period, so that this takes only a few round trips.
-  /// From half of that on it counts as one, so that streams that become heavy
+  /// half of the budget in a period. This takes only a few round trips. From
+  /// half of that on it counts as one, so that streams that become heavy
   /// together have counted each other before they have larger grants.
   void add(Stream& stream, std::uint64_t kib) noexcept {
     const auto charged = static_cast<std::uint32_t>(
@@ -180,8 +180,12 @@ class GrantBudget {
            (has_heavy_share(stream) ? half_ / 2 / counted_.value() : 0);
   }
 
+  // The constructor alone writes these limits.
   std::uint64_t half_;
   std::uint64_t most_;
+
+  // The period and the streams in it. on_fragment() begins a period and counts
+  // each stream, through begin_period() and add().
   std::uint32_t period_ = 1;
   Count all_;
   Count counted_;  ///< Part of all_: they count as heavy.

@@ -222,6 +222,8 @@ bool has_no_room_now(int error) {
 
 }  // namespace
 
+/// Makes the sockets of all colors before it warns: add_color() finds the
+/// smallest buffer, and one line per process is enough.
 Result<std::unique_ptr<KernelSocket>> KernelSocket::open(
     std::span<const transport::LocalAddress> addresses, bool warns) {
   ACP_ASSERT(!addresses.empty() && addresses.size() <= kMaxColors);

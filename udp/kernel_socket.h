@@ -90,17 +90,22 @@ class KernelSocket final : public DatagramSocket {
                                      std::span<std::byte> buffer);
   bool receive_train(transport::Color color);
 
-  std::vector<UniqueFd> sockets_;  ///< By color, as are all vectors here.
+  // The engine's lock guards these fields. All vectors are by color, and open()
+  // fills them through add_color(). Later only arrived_ changes.
+  std::vector<UniqueFd> sockets_;
   std::vector<int> descriptors_;
   std::vector<UniqueFd> port_holders_;  ///< Reserve the send ports.
   std::vector<std::uint16_t> send_ports_;
+  /// By index. Written by connect() and disconnect().
   std::array<UniqueFd, kConnections> connections_;
   std::vector<Address> addresses_;
   std::vector<std::uint32_t> scopes_;  ///< LocalAddress::scope.
+  /// receive_train() fills an entry, and receive() takes datagrams from it.
   std::vector<Arrived> arrived_;
+  /// The least of all colors. Written by size_buffers().
   std::size_t receive_buffer_bytes_ = 0;
-  int send_error_ = 0;
-  std::uint32_t refused_trains_ = 0;
+  int send_error_ = 0;                ///< Written by send().
+  std::uint32_t refused_trains_ = 0;  ///< Counted by send_by().
 };
 
 }  // namespace acp::udp

@@ -100,12 +100,17 @@ class PacketGuard {
 
   std::span<std::byte> room_for(std::size_t bytes) noexcept;
 
+  // The constructor alone writes these fields. The destructor erases the keys.
   Security security_;
   TailHash tail_hash_;
-  std::vector<AesKey> aes_keys_;       ///< By color; empty without AES.
-  std::vector<Key> chacha_keys_;       ///< By color; empty with kOff.
-  std::vector<std::byte> ciphertext_;  ///< Results of seal() with kEncrypt.
-  std::size_t ciphertext_at_ = 0;      ///< Where the next one begins.
+  std::vector<AesKey> aes_keys_;  ///< By color; empty without AES.
+  std::vector<Key> chacha_keys_;  ///< By color; empty with kOff.
+
+  /// Results of seal() with kEncrypt, which writes them under the engine's
+  /// lock.
+  std::vector<std::byte> ciphertext_;
+  /// Where the next one begins. Written by room_for().
+  std::size_t ciphertext_at_ = 0;
 };
 
 }  // namespace acp::udp

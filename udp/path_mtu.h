@@ -1,6 +1,6 @@
 // The largest datagram that a path carries without fragmentation, found by
-// probes (as RFC 8899, which learns nothing from ICMP and so cannot be fooled
-// by it). One for each endpoint whose path leaves the host.
+// probes as in RFC 8899. The probes learn nothing from ICMP and so cannot be
+// fooled by it. One for each endpoint whose path leaves the host.
 #pragma once
 
 #include <algorithm>
@@ -66,14 +66,23 @@ class PathMtu {
   static constexpr Duration kSearchAgain = std::chrono::minutes(10);
   static constexpr Duration kAfterBlackHole = std::chrono::seconds(5);
 
+  // The engine's lock guards these fields. on_probe_sent() writes the probe and
+  // its deadline. The end of a probe, of any kind, resets probe_.
   std::uint64_t probe_ = 0;     ///< txno of the probe under way; 0: none.
   TimePoint probe_deadline_{};  ///< The probe counts as lost then.
-  TimePoint next_search_{};     ///< Not before.
-  std::uint16_t most_;
+  /// No search begins before. Written by probe_due() when a search begins, and
+  /// by on_black_hole().
+  TimePoint next_search_{};
+  std::uint16_t most_;  ///< Written by the constructor alone.
+  /// Raised by on_probe_acked(), and reset by on_black_hole().
   std::uint16_t bytes_;
+  // The search. probe_due() begins it, and next_candidate() moves it on. An ack
+  // of the probe or a black hole ends it.
   std::uint16_t candidate_ = 0;  ///< Being probed; 0: no search.
   std::uint8_t tries_ = 0;       ///< Lost probes of the candidate.
-  bool is_wanted_ = false;       ///< A large message was sent since.
+  /// A large message was sent since. Set by want(), and reset when a search
+  /// ends.
+  bool is_wanted_ = false;
 };
 
 }  // namespace acp::udp

@@ -94,10 +94,18 @@ class Receiver {
 
   FragmentPool& pool_;
   const StreamLimits& limits_;
-  std::uint64_t base_;        ///< Oldest fragment not delivered.
-  SackBitmap received_{};     ///< See invariant 2.
-  Fragment* held_ = nullptr;  ///< Early ordered fragments, oldest first.
+  /// Oldest fragment not delivered. Moved by mark_delivered() and advance().
+  std::uint64_t base_;
+  /// See invariant 2. mark_delivered() and keep_early() set bits, and advance()
+  /// shifts them out.
+  SackBitmap received_{};
+  // Early ordered fragments, oldest first, and their number. keep_early() adds;
+  // finish_held() and abandon() remove.
+  Fragment* held_ = nullptr;
   std::uint32_t held_count_ = 0;
+
+  // The ack that is owed. on_arrival() writes these fields, and on_ack_sent()
+  // resets all but the echo. finish_held() sets ack_now_ as well.
   std::uint32_t unacked_ = 0;  ///< Arrivals since the last ack was sent.
   std::uint64_t echo_ = 0;     ///< txno that the next ack names.
   TimePoint echo_time_{};      ///< Arrival of that transmission.

@@ -56,6 +56,7 @@ class ReplayWindow {
     newest_ = txno;
   }
 
+  // take() alone writes these fields.
   std::uint64_t newest_ = 0;  ///< Largest number that was taken; 0: none.
   /// Bit txno % kReplayWindow stands for the newest number of that remainder.
   std::array<std::uint64_t, kWords> words_{};

@@ -75,11 +75,13 @@ class RttEstimator {
   }
 
  private:
+  // The Sender that has the estimator writes it under the engine's lock, by
+  // add_sample() and widen().
   Duration smoothed_{};   ///< Moving mean of the samples; 0: none yet.
   Duration deviation_{};  ///< Moving mean of their distance from it.
 };
 
-/// About the longest recent round trip of all streams of a process: rises at
+/// About the longest recent round trip of all streams of a process. It rises at
 /// once, and falls by 1/64 of the difference with each shorter one. A plain
 /// value.
 class LongestRtt {
@@ -101,7 +103,9 @@ class LongestRtt {
   }
 
  private:
-  Duration longest_{};  ///< The longest sample; 0: none yet.
+  /// The longest sample; 0: none yet. Written under the engine's lock: by each
+  /// Sender with add_sample(), and by UdpTransport with add_stall().
+  Duration longest_{};
 };
 
 /// `rto` doubled `doublings` times, but not past kMaxBackoff.

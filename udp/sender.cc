@@ -298,6 +298,8 @@ std::uint8_t Sender::flags_for(const Fragment& fragment) noexcept {
   return flags;
 }
 
+/// Times and time-outs begin anew before the fragment counts as under way, if
+/// nothing was unacknowledged. The pace is charged for retransmissions as well.
 void Sender::on_transmitted(Fragment& fragment,
                             std::uint64_t txno,
                             TimePoint now) {

@@ -126,9 +126,9 @@ class Sender {
   Fragment& next_pending() noexcept;
 
   /// Fills `train` from its start with fragments for one train, which begins
-  /// with next_pending(); returns how many. More than one only if none has been
-  /// sent before, all have the size of the first, but for a smaller last one,
-  /// and the rate allows that they leave together.
+  /// with next_pending(); returns how many. A train has more than one only if
+  /// none has been sent before, and the rate allows that they leave together.
+  /// All have the size of the first, but the last may be smaller.
   std::size_t next_train(std::span<Fragment*> train, TimePoint now) noexcept;
 
   /// Flags for the packet that is about to carry the fragment.
@@ -194,33 +194,64 @@ class Sender {
 
   FragmentPool& pool_;
   StreamLimits& limits_;
-  SendRing* ring_ = nullptr;          ///< From the pool.
-  Fragment* open_ = nullptr;          ///< Takes messages; null: none does.
-  std::uint64_t base_;                ///< Oldest unacknowledged fragment.
-  std::uint64_t next_;                ///< The next fragment that is made.
-  std::uint64_t recovery_end_;        ///< Losses or gaps were seen below.
-  std::uint64_t last_ordinal_ = 0;    ///< Transmissions of the stream.
-  std::uint64_t newest_arrived_ = 0;  ///< Latest one that arrived.
-  std::uint64_t bytes_ = 0;           ///< See invariant 4.
-  std::uint64_t unasked_bytes_ = 0;   ///< Charge since the last ack request.
-  RttEstimator rtt_;                  ///< Measured on this stream alone.
-  TimePoint heard_at_{};     ///< Last packet of the peer, or first send.
-  TimePoint timer_start_{};  ///< Last ack that released, or time-out.
-  TimePoint loss_deadline_ = TimePoint::max();  ///< Read by detect_losses().
-  std::uint32_t pending_ = 0;                   ///< See invariant 4.
-  std::uint32_t in_place_ = 0;                  ///< See invariant 4.
-  std::uint32_t timeouts_ = 0;                  ///< Since the last progress.
-  /// Doublings of the RTO. Only a sample resets them (Karn's rule), because
-  /// only a sample shows that the RTO is long enough for the path.
+
+  // The fragments. open_fragment() makes them, close() makes them pending, and
+  // on_ack() releases them. abandon() releases all at once.
+  SendRing* ring_ = nullptr;  ///< From the pool; see invariant 1.
+  Fragment* open_ = nullptr;  ///< Takes messages; null: none does.
+  std::uint64_t base_;        ///< Oldest unacknowledged fragment.
+  std::uint64_t next_;        ///< The next fragment that is made.
+
+  /// Losses or gaps were seen below. Set to next_ by a retransmission, and by
+  /// an ack with a bitmap.
+  std::uint64_t recovery_end_;
+  /// Transmissions of the stream. Counted by on_transmitted().
+  std::uint64_t last_ordinal_ = 0;
+  /// Latest transmission that arrived. Written by acknowledge() and on_echo().
+  std::uint64_t newest_arrived_ = 0;
+  /// See invariant 4. close() and ask() add; acknowledge() and drop_tail()
+  /// subtract.
+  std::uint64_t bytes_ = 0;
+  /// Charge since the last ack request. Written by flags_for().
+  std::uint64_t unasked_bytes_ = 0;
+  RttEstimator rtt_;  ///< This stream's own. Written by on_echo().
+
+  // Times. on_transmitted() begins the first two when nothing was under way.
+  /// Last packet of the peer, or first send. Written by on_heard().
+  TimePoint heard_at_{};
+  /// Last ack that released, or time-out. Written by on_ack() and on_timer().
+  TimePoint timer_start_{};
+  /// When on_timer() has to look for losses. Written by detect_losses(), and
+  /// reset by on_ack().
+  TimePoint loss_deadline_ = TimePoint::max();
+
+  /// See invariant 4. make_pending() adds; on_transmitted() and acknowledge()
+  /// subtract.
+  std::uint32_t pending_ = 0;
+  /// See invariant 4. append_in_place() adds; copy_tail(), drop_tail() and
+  /// acknowledge() subtract.
+  std::uint32_t in_place_ = 0;
+  /// Since the last progress. on_timer() counts. on_ack() and on_transmitted()
+  /// reset it.
+  std::uint32_t timeouts_ = 0;
+  /// Doublings of the RTO. on_timer() counts them. Only a sample resets them,
+  /// in on_echo() (Karn's rule), because only a sample shows that the RTO is
+  /// long enough for the path.
   std::uint8_t backoff_ = 0;
   /// How much the path reorders, 0 .. kMaxReorderLevel. Doubles reorder limits.
+  /// Written by on_echo().
   std::uint8_t reorder_level_ = 0;
   std::uint16_t needless_ = 0;  ///< Counted during one on_ack().
-  Window window_kind_;
-  bool has_grant_ = false;       ///< The peer has granted anything yet.
-  std::uint16_t packed_bytes_;   ///< See set_packed_bytes().
-  std::uint32_t grant_;          ///< The latest grant of the peer.
-  CongestionWindow congestion_;  ///< Used with Window::kAdaptive.
+  Window window_kind_;          ///< Written by the constructor alone.
+  /// The peer has granted anything yet. Set by on_ack().
+  bool has_grant_ = false;
+  std::uint16_t packed_bytes_;  ///< See set_packed_bytes().
+  /// The latest grant of the peer, from on_ack(). on_transmitted() lowers it
+  /// when the stream was idle.
+  std::uint32_t grant_;
+  /// Used with Window::kAdaptive. The functions that transmit, take acks and
+  /// find losses tell it.
+  CongestionWindow congestion_;
 };
 
 }  // namespace acp::udp

@@ -14,8 +14,9 @@ namespace {
 /// A fragment counts as lost when a transmission that was sent this many later
 /// has arrived.
 constexpr std::uint64_t kReorderTransmissions = 3;
-/// It also counts as lost when a later transmission has arrived, and this time
-/// or 9/8 of the round trip has passed since the fragment was sent.
+/// It also counts as lost when a later transmission has arrived and enough time
+/// has passed since it was sent. That is this time, or 9/8 of the round trip if
+/// that is longer.
 constexpr Duration kMinReorderWindow = std::chrono::microseconds(200);
 /// Both limits are doubled, up to this many times, on a path that reorders.
 constexpr std::uint8_t kMaxReorderLevel = 4;
@@ -81,7 +82,7 @@ bool Sender::acknowledge_bitmap(std::uint64_t ack,
 }
 
 /// Releases a fragment. The echo of the packet gives a sample if it names one
-/// of the fragment's transmissions; otherwise a fragment that was sent once is
+/// of the fragment's transmissions. Otherwise a fragment that was sent once is
 /// known to have arrived as that transmission. False: it was released before.
 bool Sender::acknowledge(std::uint64_t seq,
                          const PacketView& packet,
@@ -172,7 +173,7 @@ Duration Sender::reorder_window() const noexcept {
   return window * (std::int64_t{1} << reorder_level_);
 }
 
-/// Whether the next time-out is a tail probe: on a path with samples the first
+/// Whether the next time-out is a tail probe. On a path with samples the first
 /// time-out comes sooner than the RTO, and does not double it.
 bool Sender::is_probe_next() const noexcept {
   return timeouts_ == 0 && backoff_ == 0 && rtt_.has_sample();
@@ -249,7 +250,7 @@ void Sender::on_timer(TimePoint now) {
 }
 
 /// Puts a question, a fragment without messages, at base_. Called when SACKs
-/// have released all closed fragments and the cumulative ack has not come: the
+/// have released all closed fragments and the cumulative ack has not come. The
 /// peer sent its last ack while it handed over base_, which it had held. To the
 /// peer the question is a duplicate of base_, so it is acknowledged at once.
 void Sender::ask() noexcept {

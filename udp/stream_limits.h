@@ -12,8 +12,8 @@
 
 namespace acp::udp {
 
-/// Set when the transport is made. Only longest_rtt changes later; the engine's
-/// lock guards it.
+/// The constructor of UdpTransport sets all fields. Only longest_rtt changes
+/// later, and the engine's lock guards it.
 struct StreamLimits {
   std::size_t fragment_bytes = 0;  ///< Largest payload of a fragment.
   std::uint64_t window_bytes = 0;  ///< Unacknowledged, see charge().
@@ -26,7 +26,8 @@ struct StreamLimits {
   /// kCoreBoundRanks or more ranks share a core. Then a round trip is mostly
   /// the time until the peer gets a core, which is alike for all streams.
   bool is_core_bound = false;
-  /// Over all streams: each Sender adds its samples.
+  /// Over all streams: each Sender adds its samples, and UdpTransport the times
+  /// that this process has waited for a core.
   LongestRtt longest_rtt{};
   /// A peer that owes an ack, and from which no valid packet has come for this
   /// long, counts as dead; 0: never.

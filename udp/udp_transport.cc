@@ -287,7 +287,7 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
 /// Takes datagrams of one color. In an exchange of single packets the answer
 /// must not wait for a second receive call that finds nothing. So a second call
 /// is made only for a color with bursts, or after a packet that is most likely
-/// part of a large copy: there the call is cheap, and one ack answers both.
+/// part of a large copy. There the call is cheap, and one ack answers both.
 UdpTransport::Drained UdpTransport::drain(transport::Color color,
                                           transport::MessageSink& sink) {
   std::size_t count = 0;
@@ -375,7 +375,7 @@ void UdpTransport::on_datagram(transport::Color color,
 /// The endpoint for the source of its first packet, or null: the packet is
 /// counted and dropped. The address card is decoded on the stack: nothing is
 /// allocated for a packet that is not authentic. Where the launcher has to be
-/// asked for the address card, a forged packet must not cause that, so the tag
+/// asked for the address card, a forged packet must not cause that. So the tag
 /// is checked by every key of the job before.
 Endpoint* UdpTransport::meet_source(transport::Color color,
                                     const DatagramSocket::Arrival& arrival,

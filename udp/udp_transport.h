@@ -103,9 +103,9 @@ class UdpTransport final : public transport::Transport {
   std::string describe_color(transport::Color color) const override;
   std::string protection() const override;
 
-  /// Also fails with kInvalidArgument for a process that does not exist, and
-  /// with kProtocol or kBadOption (logged) for an address card that is damaged
-  /// or does not fit this process's own.
+  /// Also fails with kInvalidArgument for a process that does not exist. It
+  /// fails with kProtocol or kBadOption (logged) for an address card that is
+  /// damaged or does not fit this process's own.
   Result<transport::Endpoint*> endpoint(transport::ProcId peer,
                                         transport::Color color) override;
   std::size_t poll(transport::MessageSink& sink) override;
@@ -165,23 +165,32 @@ class UdpTransport final : public transport::Transport {
   void check_for_silence();
   void tell_statistics();
 
+  // The constructor makes these parts. The endpoints use and change the pool,
+  // the guard and the shared state, too.
   UdpOptions options_;
   std::unique_ptr<DatagramSocket> socket_;
   FragmentPool pool_;
   PacketGuard guard_;
   SharedState shared_;
+  /// make_endpoint() adds, and fail_peer() for colors without an endpoint.
   EndpointTable endpoints_;
+
+  // Written by the constructor alone.
   transport::Capabilities capabilities_;
   Fragment* const carrier_;  ///< Its buffer receives the next datagram.
   std::array<std::byte, kMaxCardBytes> card_{};
   std::size_t card_bytes_ = 0;
+
+  // Written by poll() and its steps.
   /// By color: datagrams come in bursts, so look for a second one.
   std::array<bool, kMaxColors> is_bursty_{};
   bool had_arrivals_ = false;  ///< Whether the last poll took any.
   TimePoint nothing_due_{};    ///< The last poll() that left no timer due.
   /// Datagrams taken since a time-out became due; see what_is_due().
   std::size_t taken_when_due_ = 0;
+  /// make_endpoint() notes a peer, and poll() reports it.
   transport::UnfitPeer unfit_peer_{"udp"};
+  // Written by check_for_silence().
   TimePoint next_silence_check_{};  ///< Probe of a peer.
   std::size_t next_suspect_ = 0;    ///< Index into endpoints_.all().
 };

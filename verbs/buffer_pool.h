@@ -63,6 +63,8 @@ class BufferPool {
   };
 
   ibv_pd& domain_;
+  // grow() adds to all three. acquire() and release() move buffers out of and
+  // into the free ones.
   std::vector<Chunk> chunks_;
   std::vector<Buffer*> free_;  ///< Room for all, so release() never allocates.
   std::size_t size_ = 0;

@@ -29,8 +29,8 @@ constexpr std::uint32_t send_entries(PairSize size) noexcept {
   return size == PairSize::kLarge ? kSendQueue : kSmallSendQueue;
 }
 
-/// Completions that one queue pair can have in its queue: all sends, all
-/// receives, and the receives of an attempt that was given up for it.
+/// Completions that one queue pair can have in its queue. They are all sends,
+/// all receives, and the receives of an attempt that was given up for it.
 constexpr std::uint32_t completions_of(PairSize size) noexcept {
   return send_entries(size) + 2 * (size == PairSize::kLarge
                                        ? kReceivesPerConnection
@@ -39,7 +39,7 @@ constexpr std::uint32_t completions_of(PairSize size) noexcept {
 
 /// Connections for which the first queue has room: small queue pairs, and large
 /// ones. A queue for that takes less than 0.6 MiB, or 1 MiB where the device
-/// rounds entries up to a power of 2; more connections then use the rest.
+/// rounds entries up to a power of 2. More connections then use the rest.
 inline constexpr std::uint32_t kSmallPerQueue = 256;
 inline constexpr std::uint32_t kLargePerQueue = 16;
 /// Most completions of a queue, for 256 large queue pairs: some 3 MiB.
@@ -94,7 +94,9 @@ class CompletionQueues {
   struct Queue {
     CompletionQueue queue;
     std::uint32_t entries = 0;
-    std::uint32_t taken = 0;  ///< Entries that queue pairs have reserved.
+    /// Entries that queue pairs have reserved. Written by acquire() and
+    /// release().
+    std::uint32_t taken = 0;
   };
 
   std::uint32_t next_entries(PairSize size) const noexcept;
@@ -102,12 +104,18 @@ class CompletionQueues {
   int poll(ibv_cq& queue) noexcept;
 
   CompletionChannel channel_;
+  // Written by open() alone.
   ibv_context* context_ = nullptr;
   std::uint32_t most_entries_ = 0;  ///< Most that a queue may have.
-  std::vector<Queue> queues_;       ///< At least one, once opened.
-  std::size_t next_ = 0;  ///< Index of the queue that was polled last.
+
+  /// At least one, once opened. add_queue() adds; a queue stays until the end.
+  std::vector<Queue> queues_;
+  /// Index of the queue that was polled last. Written by poll().
+  std::size_t next_ = 0;
+  /// Written by poll() and arm(), which take completions of a queue.
   std::array<ibv_wc, kBatch> completions_{};
-  int stashed_ = 0;  ///< Found by arm(), for the next poll().
+  /// Found by arm(), for the next poll(), which resets it.
+  int stashed_ = 0;
 };
 
 }  // namespace acp::verbs

@@ -26,7 +26,7 @@ constexpr std::uint32_t kMostNoted = kWindow + kIdleWindow;
 constexpr std::uint32_t kUsesToGrow = 4;
 
 /// While the other end has more credit than this, returning more can wait for a
-/// packet with rows. A small window is returned only when it is used up: with a
+/// packet with rows. A small window is returned only when it is used up. With a
 /// window of 2 an exchange of requests and replies needs no empty packet.
 constexpr std::uint32_t low_credit(std::uint32_t window) noexcept {
   return window <= 2 ? 0 : window / 2;

@@ -1,6 +1,7 @@
-// The credit of a connection, as one of its ends keeps it: which packets this
-// end may send, and which it lets the other end send. Pure state without
-// devices, used by Endpoint. docs/verbs.md, "Flow control", has the protocol.
+// The credit of a connection, as one of its ends keeps it. It tells which
+// packets this end may send, and which it lets the other end send. Pure state
+// without devices, used by Endpoint. docs/verbs.md, "Flow control", has the
+// protocol.
 //
 // The immediate data of each SEND, from the lowest bit:
 //

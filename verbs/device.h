@@ -1,6 +1,6 @@
 // One port of an RDMA device, which is one color, and its resources in this
-// process: protection domain, completion queues, receive and send buffers,
-// registered words, listener. Made by VerbsTransport::open.
+// process. It has a protection domain, completion queues, receive and send
+// buffers, registered words, and a listener. Made by VerbsTransport::open.
 #pragma once
 
 #include <algorithm>

@@ -47,8 +47,8 @@ void Endpoint::queue_for_flush() {
   }
 }
 
-/// Entries of the send queue that are taken: by work requests that the device
-/// has not completed, by the batch and its proofs, and by the open packet.
+/// Entries of the send queue that are taken. Work requests that the device has
+/// not completed take them, the batch and its proofs, and the open packet.
 /// Credit does not bound this: a completion may come long after the peer has
 /// returned credit.
 std::uint32_t Endpoint::send_queue_used() const noexcept {
@@ -309,6 +309,9 @@ bool Endpoint::on_sent(std::uint32_t number,
   return is_step;
 }
 
+/// Finds out first whether the failed work request still matters. A flush
+/// alone means that the peer's end has closed. With any other status this
+/// endpoint fails.
 void Endpoint::on_error(std::string_view what, const ibv_wc& completion) {
   // A connection whose peer has left flushes its queue. The peer had all that
   // it needed, so this is no error; docs/verbs.md, "Failures".

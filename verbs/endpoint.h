@@ -37,8 +37,9 @@ namespace acp::verbs {
 
 class Endpoint;
 
-/// How many RDMA reads and atomics may be outstanding, as rdma_cm names them:
-/// from the peer to this side, and from this side to the peer.
+/// How many RDMA reads and atomics may be outstanding, as rdma_cm names them.
+/// The first is from the peer to this side, the second from this side to the
+/// peer.
 struct ReadDepths {
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
@@ -84,14 +85,14 @@ struct Counters {
   transport::ControlCounts control{};
 };
 
-/// State shared by the endpoints of a transport. The transport owns it and
-/// fills the first fields; the endpoints write the rest. Guarded by the
-/// engine's lock.
+/// State shared by the endpoints of a transport, which owns it. Guarded by the
+/// engine's lock. Fields without a writer of their own are written by the
+/// transport when it is made.
 struct SharedState {
   transport::ProcId me;
   JobId job;
   rdma_event_channel& channel;
-  Regions& regions;
+  Regions& regions;               ///< Changed by endpoints and transport.
   bool executes_atomics = false;  ///< ACP_VERBS_ATOMICS=device.
   /// ACP_VERBS_WRITES is not ordered: writes of a connection may reach memory
   /// in any order, also after their acknowledgement and after later messages.
@@ -101,10 +102,13 @@ struct SharedState {
   Timers timers{};
   std::uint8_t traffic_class = 0;  ///< ACP_VERBS_TRAFFIC_CLASS.
   Counters counters{};
-  std::uint32_t connecting = 0;  ///< Endpoints that are connecting.
-  /// Endpoints that wait for retry_at(). Has room for all endpoints.
-  std::vector<Endpoint*> backing_off{};
-  Jitter jitter{0};                   ///< Seeded by job and process.
+  /// Endpoints that are connecting. Counted by Endpoint::set_state() and
+  /// set_growth().
+  std::uint32_t connecting = 0;
+  // Endpoints add themselves to the four lists, and the transport removes them.
+  // Each list has room for all endpoints.
+  std::vector<Endpoint*> backing_off{};  ///< Wait for retry_at().
+  Jitter jitter{0};  ///< Seeded by job and process. Drawn from by endpoints.
   std::vector<Endpoint*> to_flush{};  ///< Have unsent data or credit.
   std::vector<Endpoint*> failed{};    ///< Failed, not yet reported.
   /// Have more credit than idle ones need. VerbsTransport lets those that are

@@ -40,9 +40,10 @@ bool Endpoint::has_atomic_room(std::size_t atomics,
 }
 
 /// Whether steps may be posted behind the atomics that are under way. The
-/// completion of an atomic copies its result to the destination, so a later put
-/// may not read there before, and a later get may not write there. A loop may
-/// have to be repeated, and the repetition would come behind the steps.
+/// completion of an atomic copies its result to the destination. So before
+/// that, a later put may not read there, and a later get may not write there. A
+/// loop may have to be repeated, and the repetition would come behind the
+/// steps.
 bool Endpoint::may_follow_atomics(
     std::span<const RemoteStep> steps) const noexcept {
   if (queue_->atomics_used == 0) {

@@ -83,7 +83,7 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   }
   const bool is_fenced =
       (may_overtake_read || may_overtake_atomic) && !device_.is_rxe();
-  // An earlier get may still bring the source of a put that waits for it, so
+  // An earlier get may still bring the source of a put that waits for it. So
   // the device may not take that source in the call.
   const bool is_source_late =
       plan.is_behind && is_fenced && step.opcode == Opcode::kPut;

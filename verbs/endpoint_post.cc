@@ -37,7 +37,7 @@ bool Endpoint::has_steps() const noexcept {
 }
 
 /// Whether a get is batched, or posted and not complete. Counts of posted and
-/// freed work requests wrap, and their distances do not: the newest read is not
+/// freed work requests wrap, and their distances do not. The newest read is not
 /// complete when fewer requests were posted since than are not freed.
 bool Endpoint::has_read() const noexcept {
   const auto batch = std::span(queue_->requests)
@@ -52,11 +52,11 @@ bool Endpoint::has_unacknowledged_write() const noexcept {
   return posted_ - writes_end_ < posted_ - freed_;
 }
 
-/// How many work requests of the batch may be posted now: all of them, but on
-/// rxe only those before a read or an atomic that follows an unacknowledged
-/// write or send. rxe answers a repeated write by acknowledging the last
-/// request that it has executed. If that is a read or an atomic whose own
-/// answer was lost, the sender's rxe completes it without its data.
+/// How many work requests of the batch may be posted now. That is all of them.
+/// On rxe it is only those before a read or an atomic that follows an
+/// unacknowledged write or send. rxe answers a repeated write by acknowledging
+/// the last request that it has executed. If that is a read or an atomic whose
+/// own answer was lost, the sender's rxe completes it without its data.
 std::size_t Endpoint::postable() const noexcept {
   if (!device_.is_rxe()) {
     return queue_->batched();
@@ -98,8 +98,8 @@ Status Endpoint::post_behind(std::span<const RemoteStep> steps,
   return post_planned(steps, token, plan);
 }
 
-/// All or nothing: the plan changes nothing, and it is carried out only when
-/// the batch, the send queue and the words have room for all of it.
+/// All or nothing: the plan changes nothing. It is carried out only when the
+/// batch, the send queue and the words have room for all of it.
 Status Endpoint::post_planned(std::span<const RemoteStep> steps,
                               std::uint64_t token,
                               Plan& plan) {
@@ -137,12 +137,12 @@ Status Endpoint::post_planned(std::span<const RemoteStep> steps,
   return Status::kOk;
 }
 
-/// Order: the plan and the room, which change nothing; the message into the
-/// open packet, which needs credit and a buffer; then the list of the batch,
-/// the steps and the packet. So a call that is refused has posted no step, and
-/// no list is posted without its packet. Only writes are taken, because a SEND
-/// may overtake an earlier read or atomic. Nothing is taken where a SEND may
-/// also overtake the data of writes.
+/// Order: the plan and the room, which change nothing. Then the message goes
+/// into the open packet, which needs credit and a buffer. Last comes the list
+/// of the batch, the steps and the packet. So a call that is refused has posted
+/// no step, and no list is posted without its packet. Only writes are taken,
+/// because a SEND may overtake an earlier read or atomic. Nothing is taken
+/// where a SEND may also overtake the data of writes.
 Status Endpoint::post_then_send(
     std::span<const RemoteStep> steps,
     std::uint64_t token,

@@ -29,9 +29,9 @@ void Endpoint::retry() {
   start_attempt();
 }
 
-/// An attempt has failed for a reason that may pass: a neighbour or route that
-/// is not known yet, requests lost among those of many ranks, or a queue pair
-/// number that the peer still remembers.
+/// An attempt has failed for a reason that may pass. A neighbour or route may
+/// not be known yet, or requests were lost among those of many ranks. Or the
+/// peer still remembers a queue pair number.
 void Endpoint::on_attempt_failed(std::string_view why) {
   switch (state_) {
     case EndpointState::kResolving:

@@ -1,6 +1,6 @@
-// The order in which a rank takes the RDMA ports that the user does not name:
-// ports near its cores first, and optionally another first port for each rank
-// of a host. Called by find_ports.
+// The order in which a rank takes the RDMA ports that the user does not name.
+// Ports near its cores come first. Optionally, each rank of a host has another
+// first port. Called by find_ports.
 //
 // The order of the ports is the order of the colors, and a color connects two
 // ranks by the port that each has there. A host does not see the ports of other

@@ -23,10 +23,10 @@ inline constexpr std::uint32_t kMaxReceives = 4096;
 inline constexpr std::uint32_t kMostForEmpty = 64;
 
 /// Buffers that a device registers for receives when it is opened. More are
-/// registered for windows of more than one packet, and for idle connections
-/// beyond the first 80, which need one buffer for four of them. So an idle
-/// connection never adds more than a fourth of a buffer to the registered
-/// memory, although that grows by 16 buffers at a time.
+/// registered for windows of more than one packet. Idle connections beyond the
+/// first 80 also need more: one buffer for four of them. So an idle connection
+/// never adds more than a fourth of a buffer to the registered memory. That
+/// memory grows by 16 buffers at a time.
 inline constexpr std::uint32_t kReceivesAtStart = 96;
 
 /// Windows of one packet that have a buffer each in a shared queue. Beyond
@@ -93,7 +93,9 @@ class Receives {
  private:
   static constexpr std::size_t kBatch = 16;
 
-  /// A receive queue: the shared one, or that of a queue pair.
+  /// A receive queue: the shared one, or that of a queue pair. add(), drop(),
+  /// take_over(), grow() and shrink() write the counts of users and windows.
+  /// append() and recycle() write the buffers.
   struct Queue {
     ibv_qp* pair = nullptr;          ///< Null: the shared queue.
     std::uint32_t connections = 0;   ///< Its users.
@@ -110,25 +112,33 @@ class Receives {
   void append(Queue& queue, Buffer* buffer);
   bool post(ibv_qp* pair) noexcept;
 
-  BufferPool buffers_;
+  BufferPool buffers_;  ///< register_first() and fill() grow it.
   ibv_pd& domain_;
+  // Written by open() alone.
   std::uint32_t max_buffers_;
   SharedReceiveQueue shared_;  ///< Null: the device has none.
-  Queue shared_queue_;         ///< The buffers of shared_.
+
+  Queue shared_queue_;  ///< The buffers of shared_.
   /// Windows of one packet that share a buffer. Halved by on_low(); 1 where the
-  /// device does not tell when the queue runs low.
+  /// device does not tell when the queue runs low, as watch() finds out.
   std::uint32_t sharers_ = kSharers;
-  /// By queue pair number. Empty with a shared queue.
+  /// By queue pair number. Empty with a shared queue. add() inserts, and drop()
+  /// erases.
   std::unordered_map<std::uint32_t, Queue> pairs_;
-  bool has_memory_ = true;  ///< False: no more could be registered for grow().
+  /// False: no more could be registered. Written by grow(), which then tries no
+  /// more.
+  bool has_memory_ = true;
 
   /// Receives that wait to be posted, as a list, to `recycled_to_`; null there
-  /// means the shared queue.
+  /// means the shared queue. append() adds, and post() empties the list.
+  /// recycle() writes `recycled_to_`.
   std::array<ibv_recv_wr, kBatch> receives_{};
   std::array<ibv_sge, kBatch> pieces_{};
   std::size_t recycled_ = 0;  ///< How many of receives_ wait.
   ibv_qp* recycled_to_ = nullptr;
-  bool is_broken_ = false;  ///< A post has failed; kept until reported.
+  /// A post has failed. Set by take_over(), on_low(), grow() and recycle(), and
+  /// never reset. post_recycled() reports it.
+  bool is_broken_ = false;
 };
 
 }  // namespace acp::verbs

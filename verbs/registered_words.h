@@ -36,8 +36,10 @@ class RegisteredWords {
   void release(RegisteredWord word) noexcept { free_.push_back(word); }
 
  private:
-  BufferPool memory_;
-  std::vector<RegisteredWord> free_;  ///< Has room for all words.
+  BufferPool memory_;  ///< Filled by make().
+  /// Has room for all words. make() adds all. acquire() and release() lend
+  /// them.
+  std::vector<RegisteredWord> free_;
 };
 
 }  // namespace acp::verbs

@@ -1,6 +1,6 @@
-// Times of connections: how long a device waits and how often it repeats, in
-// InfiniBand's codes; how long the launcher may take to tell of a death; and
-// the delay between attempts to connect.
+// Times of connections. They say how long a device waits and how often it
+// repeats, in InfiniBand's codes. They also say how long the launcher may take
+// to tell of a death, and how long to wait between attempts to connect.
 #pragma once
 
 #include <chrono>

@@ -76,10 +76,10 @@ class VerbsTransport final : public transport::Transport {
   std::string describe_color(transport::Color color) const override;
   std::string why_agents() const override;
 
-  /// Also fails with kInvalidArgument for a process that does not exist, and
-  /// with kProtocol or kBadOption (logged) for an address card that is damaged
-  /// or does not fit this process's own. For this process itself, in any color:
-  /// kUnsupported, unless devices execute atomics.
+  /// Also fails with kInvalidArgument for a process that does not exist. It
+  /// fails with kProtocol or kBadOption (logged) for an address card that is
+  /// damaged or does not fit this process's own. For this process itself, in
+  /// any color: kUnsupported, unless devices execute atomics.
   Result<transport::Endpoint*> endpoint(transport::ProcId peer,
                                         transport::Color color) override;
   std::size_t poll(transport::MessageSink& sink) override;
@@ -147,15 +147,23 @@ class VerbsTransport final : public transport::Transport {
   void take_device_events(const Device& device);
   void report_failures(transport::MessageSink& sink);
 
+  // The constructor writes these fields. Endpoints change their device, the
+  // regions and the shared state, too.
   VerbsOptions options_;
   const Executor wanted_atomics_;
   EventChannel channel_;
   std::vector<std::unique_ptr<Device>> devices_;  ///< By color.
-  Regions regions_;
+  Regions regions_;  ///< on_registered() adds, on_unregistered() removes.
   SharedState shared_;
+
+  /// By endpoint_key(). add_endpoint() adds; an endpoint stays until the end.
   std::unordered_map<std::uint64_t, std::unique_ptr<Endpoint>> endpoints_;
-  std::vector<bool> has_failed_;  ///< By process.
+  /// By process. Written by report_failures().
+  std::vector<bool> has_failed_;
+  /// endpoint_to() notes a peer, and poll() reports it.
   transport::UnfitPeer unfit_peer_{"verbs"};
+
+  // Written by the constructor, and not changed later.
   transport::Capabilities capabilities_;
   /// Descriptors of connection and device events, then the completion channels
   /// by color.
@@ -164,11 +172,14 @@ class VerbsTransport final : public transport::Transport {
   std::vector<pollfd> watched_;        ///< descriptors_ for poll(2).
   std::array<std::byte, kMaxCardBytes> card_{};
   std::size_t card_bytes_ = 0;
-  int polls_until_event_check_ = 0;  ///< poll() counts it down.
+
+  /// poll() counts it down, and check_descriptors() sets it anew.
+  int polls_until_event_check_ = 0;
   /// check_descriptors() has been called, after a sleep or after some polls. So
   /// the next poll() may read the time.
   bool is_after_check_ = false;
-  bool has_events_ = false;  ///< take_events() has work.
+  /// take_events() has work, and resets this. Set by check_descriptors().
+  bool has_events_ = false;
 };
 
 }  // namespace acp::verbs

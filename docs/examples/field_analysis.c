@@ -1,5 +1,5 @@
-/* Reads the field of field_solver out of global memory in each step, shares the
- * work among its own processes, and checks that no heat is lost:
+/* Reads the field of field_solver out of global memory in each step. Shares the
+ * work among its own processes, and checks that no heat is lost. To build:
  *
  *   macpcc field_analysis.c -o field_analysis
  */

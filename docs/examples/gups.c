@@ -9,7 +9,7 @@
  * Every rank takes its part of one long pseudo-random sequence. A number's low
  * bits say which word of the table it changes, and the whole number is
  * exclusive-ored into that word. As the same number twice leaves a word as it
- * was, a second run has to bring back the table of the start: each rank checks
+ * was, a second run has to bring back the table of the start. Each rank checks
  * its part of that, word by word. */
 #include <stdio.h>
 #include <stdlib.h>

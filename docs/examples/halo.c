@@ -1,16 +1,16 @@
 /* halo: heat that spreads over a square plate, with the rows of the plate
  * divided among the ranks.
  *
- * Shows: put with signal. A rank sends its outermost rows to its neighbours
- * and adds 1 to a counter of theirs in one operation (acpx_put_signal); they
- * sleep until the counter moves (acpx_wait_word). No rank waits for all.
+ * Shows: put with signal. A rank sends its outermost rows to its neighbours and
+ * adds 1 to a counter of theirs in one operation (acpx_put_signal). They sleep
+ * until the counter moves (acpx_wait_word). No rank waits for all.
  *
  *   acprun -np 4 halo [ROWS [STEPS]]
  *
  * The plate is ROWS x ROWS points. Each step makes every inner point the mean
  * of its four neighbours; the edge stays hot on one side and cold elsewhere.
  * Each point is computed from the same numbers in the same order, on however
- * many ranks, so the result is equal to the last bit: rank 0 computes it once
+ * many ranks. So the result is equal to the last bit. Rank 0 computes it once
  * more alone, and compares. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static void compute_step(double* to,
   }
 }
 
-/* A sum of a hash of each point's bits and place: one differing bit anywhere
+/* A sum of a hash of each point's bits and place. One differing bit anywhere
  * changes it, and parts of it can be added in any order. */
 static uint64_t checksum_of(const double* plate,
                             size_t rows,
@@ -134,7 +134,7 @@ static void wait_for(size_t counter, uint64_t count, const struct job* job) {
 }
 
 /* Gives my outermost rows of a plate to the neighbours, and waits for theirs.
- * Two plates are enough: a neighbour writes to this plate's halo again two
+ * Two plates are enough. A neighbour writes to this plate's halo again two
  * steps on, and cannot get there without my row of the step between. */
 static void exchange(const struct job* job, int plate, uint64_t count) {
   int above = job->rank - 1;

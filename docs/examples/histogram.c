@@ -1,16 +1,15 @@
 /* histogram: counts the bytes of a file into a table that is spread over all
  * ranks.
  *
- * Shows: starter memory, addresses of other ranks, atomic additions that many
- * ranks make to one counter at the same time, and reading the result with
- * acp_copy.
+ * Shows: starter memory, addresses of other ranks, and reading the result with
+ * acp_copy. Many ranks make atomic additions to one counter at the same time.
  *
  *   acprun -np 4 histogram [FILE]
  *
  * Every rank reads its slice of the file. For each byte it adds 1 to that
  * byte's counter, wherever the counter is. In the end rank 0 collects the
- * table, prints the most frequent bytes, and counts the whole file once more
- * by itself: the two have to agree. */
+ * table, prints the most frequent bytes, and counts the whole file once more by
+ * itself. The two have to agree. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

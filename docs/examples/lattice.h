@@ -1,6 +1,6 @@
-/* The part that su3.c and wilson.c share: a four-dimensional lattice divided
- * among the nodes, 3 x 3 matrices, a random generator for each site, and sums
- * that are equal to the last bit on any number of nodes. */
+/* The part that su3.c and wilson.c share. It has a four-dimensional lattice
+ * divided among the nodes, 3 x 3 matrices, and a random generator for each
+ * site. Its sums are equal to the last bit on any number of nodes. */
 #ifndef EXAMPLE_LATTICE_H
 #define EXAMPLE_LATTICE_H
 
@@ -81,8 +81,8 @@ static int global_number(const struct lattice* lattice, const int at[AXES]) {
 
 /* The sum of one number per local site, over all nodes, by a tree of sites that
  * does not depend on the nodes. The lattice is made of cells of 2 x 2 x 2 x 2
- * sites, each on one node, which adds them up; all others add 0, which changes
- * no bit; then every node adds up the cells in pairs. */
+ * sites, each on one node, which adds them up. All other nodes add 0, which
+ * changes no bit. Then every node adds up the cells in pairs. */
 static double sum_over_sites(const struct lattice* lattice,
                              const double* value) {
   int cells[AXES], count = 1;
@@ -277,8 +277,8 @@ static int take_lattice(struct words* words, int size[AXES]) {
   return 1;
 }
 
-/* The end of the program when no one has taken the next word: with the usage
- * text and status 0 when it is --help, else with an error and status 2. */
+/* The end of the program when no one has taken the next word. It has the usage
+ * text and status 0 when the word is --help, else an error and status 2. */
 static void end_with_usage(const struct words* words, const char* usage) {
   int is_help = is_next(words, "--help") || is_next(words, "-h");
   if (QMP_is_primary_node()) {

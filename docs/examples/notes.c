@@ -1,6 +1,7 @@
-/* A list that all ranks write to: each puts notes into the heap of rank 0 and
- * links them, rank 0 reads the list and frees it. Shows acp_malloc on another
- * rank, a compare-and-swap on a list's head, and acp_free by the owner. */
+/* A list that all ranks write to. Each rank puts notes into the heap of rank 0
+ * and links them. Rank 0 reads the list and frees it. Shows acp_malloc on
+ * another rank, a compare-and-swap on a list's head, and acp_free by the owner.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -2,18 +2,18 @@
  * dimensions, as in lattice QCD.
  *
  * Shows: QMP for what it was made. The lattice is laid out over the nodes
- * (QMP_layout_grid); the hypersurfaces between them are strided memory,
+ * (QMP_layout_grid). The hypersurfaces between them are strided memory,
  * declared once and exchanged many times (QMP_declare_strided_msgmem,
- * QMP_declare_multiple); sums over all nodes are reproducible.
+ * QMP_declare_multiple). Sums over all nodes are reproducible.
  *
  *   acprun -np 4 su3 [--lattice X Y Z T] [--beta B] [--sweeps N] [--warm N]
  *                    [--seed N] [--hot] [--plot FILE.svg]
  *
  * The field begins ordered, all links 1, or with --hot at random. After --warm
- * sweeps, each of --sweeps measures the mean plaquette. Each site
- * has a random generator of its own, and sums go over a tree of sites: so the
- * result is equal to the last bit on any number of nodes. Where the mean is
- * known (beta 5.7 and 6.0, 8 x 8 x 8 x 8 sites and more) it is compared. */
+ * sweeps, each of --sweeps measures the mean plaquette. Each site has a random
+ * generator of its own, and sums go over a tree of sites. So the result is
+ * equal to the last bit on any number of nodes. Where the mean is known (beta
+ * 5.7 and 6.0, 8 x 8 x 8 x 8 sites and more) it is compared. */
 #include <errno.h>
 
 #include "lattice.h"
@@ -122,8 +122,8 @@ static QMP_msghandle_t declare_halo(const struct field* field,
   return all;
 }
 
-/* Axis after axis: the second one also carries what the first has brought, and
- * so the edges between two axes, which staples need, arrive as well. */
+/* Axis after axis: the second one also carries what the first has brought. So
+ * the edges between two axes, which staples need, arrive as well. */
 static void exchange(const struct field* field, int mu) {
   for (int axis = 0; axis < AXES; ++axis) {
     check(QMP_start(field->halo[mu][axis]), "QMP_start");

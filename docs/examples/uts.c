@@ -1,5 +1,5 @@
-/* uts: unbalanced tree search. Counts the nodes of a tree that nobody has seen:
- * how many children a node has follows from a hash of its place, and differs
+/* uts: unbalanced tree search. Counts the nodes of a tree that nobody has seen.
+ * How many children a node has follows from a hash of its place, and differs
  * wildly.
  *
  * Shows: work stealing on deques. Each rank has a deque of nodes to visit. It
@@ -10,9 +10,9 @@
  *   acprun -np 4 uts [DEPTH]
  *
  * The trees are the geometric ones of the Unbalanced Tree Search benchmark
- * (Olivier and others, 2006) with branching factor 4, root seed 19, cut at a
- * depth; depth 10, its tree T1, has 4,130,071 nodes. Rank 0 compares with a
- * sequential search. */
+ * (Olivier and others, 2006). Their branching factor is 4 and their root seed
+ * 19, and they end at a depth. Depth 10, its tree T1, has 4,130,071 nodes. Rank
+ * 0 compares with a sequential search. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,14 +2,15 @@
  * gradients, M the Wilson Dirac operator on a lattice of four dimensions.
  *
  * Shows: communication behind computation. Applying M needs one spinor from
- * each of the eight neighbours of a site. Those that come from other nodes are
- * declared once as one multiple of eight sends and eight receives, started, and
- * waited for only when all sites inside of the node's part are done.
+ * each of the eight neighbours of a site. Spinors that come from other nodes
+ * are declared once as one multiple of eight sends and eight receives. It is
+ * started, and waited for only when all sites inside of the node's part are
+ * done.
  *
  *   acprun -np 4 wilson [--lattice X Y Z T] [--kappa K] [--seed N] [--most N]
  *
  * Each site's arithmetic is the same wherever its neighbours are, and sums go
- * over a tree of sites: so the history of residuals is equal to the last bit on
+ * over a tree of sites. So the history of residuals is equal to the last bit on
  * any number of nodes. The program checks that gamma5 M gamma5 is the adjoint
  * of M, and in the end the solution itself. */
 #include "lattice.h"
@@ -36,8 +37,8 @@ struct options {
 };
 
 /* One hypersurface of half spinors for each axis and sign. `out[mu][0]` goes to
- * the neighbour at -mu, `out[mu][1]` to the one at +mu; what lies in
- * `in[mu][0]` is needed by sites whose neighbour at -mu is on another node. */
+ * the neighbour at -mu, `out[mu][1]` to the one at +mu. Sites whose neighbour
+ * at -mu is on another node need `in[mu][0]`. */
 struct faces {
   struct half_spinor* out[AXES][2];
   struct half_spinor* in[AXES][2];

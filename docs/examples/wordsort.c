@@ -2,9 +2,9 @@
  *
  * Shows: channels as a pipeline. Rank 0 reads the file and sends each word to
  * rank 1. Every rank after it keeps the KEPT words that are smallest so far and
- * hands the rest on, so a word travels until a rank keeps it. An empty message
- * ends the stream, and then the ranks send their words to rank 0, in order:
- * rank 1 has the smallest words, rank 2 the next ones, and so on.
+ * hands the rest on. So a word travels until a rank keeps it. An empty message
+ * ends the stream, and then the ranks send their words to rank 0, in order.
+ * Rank 1 has the smallest words, rank 2 the next ones, and so on.
  *
  *   acprun -np 4 wordsort [FILE]
  *

@@ -36,8 +36,8 @@
  *                               the rank that does this
  *   create, destroy             before and after all other use
  *
- * pop returns nothing, so of two ranks that read the first element and pop it
- * both may have read one element: acpx_take_front_deque and
+ * pop returns nothing. So of two ranks that read the first element and pop it,
+ * both may have read one element. acpx_take_front_deque and
  * acpx_take_back_deque (acp/extension.h) read and pop in one change.
  */
 #ifndef ACP_DEQUE_H

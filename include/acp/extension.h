@@ -59,12 +59,12 @@ typedef enum {
  * threads that sleep on the remote rank. */
 #define ACPX_SIGNAL UINT32_C(1)
 
-/* In acpx_op_t.flags of any step: more operations to the same rank follow
- * soon. A transport may keep the chain, so that they travel together, until one
- * of these events: an operation without such a flag that is not done in its
- * call (operations on memory of the same host are done in the call),
- * acpx_flush, a wait or an inquiry of any thread, or the end of about 1
- * millisecond.
+/* In acpx_op_t.flags of any step: more operations to the same rank follow soon.
+ * A transport may keep the chain, so that they travel together. It keeps the
+ * chain until acpx_flush, a wait or an inquiry of any thread, or the end of
+ * about 1 millisecond. An operation without such a flag ends that as well,
+ * unless it is done in its call. Operations on memory of the same host are done
+ * in the call.
  */
 #define ACPX_MORE UINT32_C(2)
 
@@ -90,7 +90,7 @@ typedef struct {
  * in the given order, one handle for all.
  *
  * The order of effects always holds: a step finds the effects of the steps
- * before it, and a rank that sees the effect of a step sees the effects of all
+ * before it. A rank that sees the effect of a step sees the effects of all
  * steps before it. The chain as a whole is not atomic: other ranks may act
  * between two steps. The chain takes one flight over the network wherever the
  * transport allows it, and otherwise several, with an equal result. A step
@@ -98,7 +98,7 @@ typedef struct {
  *
  * All steps are checked before any takes effect. An error that the caller can
  * see fails the call. An error that only the peer can see stops the chain at
- * that step: earlier steps have taken effect, later steps do not, and the
+ * that step. Earlier steps have taken effect, later steps do not, and the
  * handle fails.
  *
  * The peer may be the calling rank. Does not block except as convention 7 of
@@ -124,7 +124,7 @@ acp_handle_t acpx_post(const acpx_op_t* ops, size_t n, acp_handle_t order);
 void acpx_flush(void);
 
 /** Copies @p size bytes to @p dst, then adds @p add to the 8 bytes at @p word
- * on the same rank, and wakes the threads that wait there. One handle.
+ * on the same rank. Then it wakes the threads that wait there. One handle.
  *
  * A rank that sees the new value of @p word sees the copied bytes. The addition
  * is atomic with all 8-byte atomics on @p word. One flight when @p src is on
@@ -160,8 +160,8 @@ acp_handle_t acpx_put_signal(acp_ga_t dst,
  */
 int acpx_complete_timeout(acp_handle_t handle, int timeout_ms);
 
-/** acp_sync with a time limit. After 1 the barrier has begun and is not over:
- * the caller's next acp_sync or acpx_sync_timeout goes on with it, and is not a
+/** acp_sync with a time limit. After 1 the barrier has begun and is not over.
+ * The caller's next acp_sync or acpx_sync_timeout goes on with it, and is not a
  * second one. Until a call succeeds, call no other collective function;
  * acp_reset fails with ACPX_AGAIN then. Not in a progress step. Thread-safety
  * as acp_sync.
@@ -175,7 +175,7 @@ int acpx_sync_timeout(int timeout_ms);
 
 /** Waits until a word of the calling rank differs from @p unlike.
  *
- * Reads the word whole, with acquire: everything that the writer of the new
+ * Reads the word whole, with acquire. Everything that the writer of the new
  * value had stored before (the bytes of acpx_put_signal, earlier steps of a
  * chain) is visible when this returns. Returns at once when the word differs
  * already. Blocks up to the limit; not in a progress step. Several threads may
@@ -198,9 +198,10 @@ int acpx_wait_word(acp_ga_t word,
 /** Waits until @p done returns nonzero.
  *
  * @p done is called in this thread, at least once, and again whenever its
- * result may have changed: after progress, after a signal, and as in convention
- * 2. It may be called after it has returned nonzero, and keeps that answer. It
- * must not wait. Blocks up to the limit; not in a progress step.
+ * result may have changed. That is after progress, after a signal, and at the
+ * times that convention 2 names. It may be called after it has returned
+ * nonzero, and keeps that answer. It must not wait. Blocks up to the limit; not
+ * in a progress step.
  *
  * @param done        the condition; not NULL
  * @param arg         passed to @p done
@@ -223,9 +224,9 @@ int acpx_wait_until(int (*done)(void*), void* arg, int timeout_ms);
  */
 int acpx_atomics_agree(int rank);
 
-/** Where the calling process can load and store a byte of any rank of its
- * host directly: library memory (starter memory, modules' memory) of every
- * rank there, and all memory of its own. Does not block.
+/** Where the calling process can load and store a byte of any rank of its host
+ * directly. It can do that with library memory (starter memory, modules'
+ * memory) of every rank there, and with all memory of its own. Does not block.
  *
  * The pointer is valid until acp_reset or acp_finalize, or until the region is
  * unregistered. Direct accesses are ordered by the program's own C11 atomics
@@ -341,7 +342,7 @@ int acpx_upsert_add8_map(acp_map_t map,
  *
  * Steps run one at a time, never nested. A call that issues an operation never
  * runs them in the calling thread, not even while it waits for room in a full
- * window: a caller may hold a lock that a step takes. A step must not wait, and
+ * window. A caller may hold a lock that a step takes. A step must not wait, and
  * must not call functions that block (acp_complete, the waits, acp_sync,
  * collective functions); it may issue operations and ask acp_inquire. A full
  * window is an answer there: ACP_HANDLE_NULL with ACPX_AGAIN, try again in the
@@ -369,8 +370,8 @@ int acpx_add_progress(int (*step)(void*), void* arg);
 void acpx_hurry_progress(void);
 
 /** Removes a progress step. When it returns the step is not running and will
- * not run again, except when the step removes itself: then the run under way
- * is its last. Blocks until a run in another thread is over.
+ * not run again, with one exception. When the step removes itself, the run
+ * under way is its last. Blocks until a run in another thread is over.
  *
  * @param step  the function that was given to acpx_add_progress
  * @param arg   the argument that was given with it
@@ -394,8 +395,8 @@ typedef struct {
 /** Adds a module. Before acp_init only; every rank adds the same modules with
  * the same sizes in the same order.
  *
- * acp_init and acp_reset call init in the order of addition, when ranks,
- * operations and acp_sync work and the modules' memory is zero on all ranks;
+ * acp_init and acp_reset call init in the order of addition. Ranks, operations
+ * and acp_sync work then, and the modules' memory is zero on all ranks.
  * acp_reset and acp_finalize call fini in reverse order, while operations and
  * acp_sync still work. A nonzero return of init makes the outer call fail. A
  * nonzero return of fini is logged as a warning, unless the job is ending badly
@@ -433,7 +434,7 @@ acp_ga_t acpx_module_ga(int module, int rank);
 int acpx_setting(const char* name, uint64_t* value);
 
 /** Registers memory as acp_register_memory does, for a layer above ACP that has
- * another way when it is refused: a refusal writes no line, and ends no job
+ * another way when it is refused. A refusal writes no line, and ends no job
  * when the setting ACP_ERRORS is abort.
  *
  * @param addr   start of the region; see acp_register_memory for all three
@@ -462,9 +463,9 @@ int acpx_try_unregister_memory(acp_atkey_t atkey);
  * rank is about to access. It changes no result, only time: over RDMA the first
  * access to a region otherwise waits for a question and its answer, a round
  * trip. What the caller sends to the rank next, for example a signal, arrives
- * behind it. Where there is nothing to tell, this does nothing: on one host,
- * over UDP, before the first traffic between the two ranks, and when the rank
- * has been told of the region.
+ * behind it. Where there is nothing to tell, this does nothing. That is so on
+ * one host, over UDP, and before the first traffic between the two ranks. It is
+ * also so when the rank has been told of the region.
  *
  * The call registers the memory with the device, up to 64 MiB of it; the rank
  * asks for the rest. acp_unregister_memory then waits for an answer of that
@@ -481,9 +482,10 @@ int acpx_announce_memory(acp_ga_t ga, size_t size, int rank);
 
 /** Names the function of a layer above ACP that the calling thread is in. When
  * a job ends badly, acprun's roll-call then shows the function that the program
- * called, say "waiting in QMP_wait", and not the function of ACP inside of it.
- * The outermost function counts: while a name is set, further ones change
- * nothing. Works at any time; does not block, and touches nothing shared.
+ * called, say "waiting in QMP_wait". It does not show the function of ACP
+ * inside of it. The outermost function counts: while a name is set, further
+ * ones change nothing. Works at any time; does not block, and touches nothing
+ * shared.
  *
  * @param function  a name that outlives the call of acpx_leave_call; the first
  *                  47 characters are shown. NULL names nothing

@@ -1,5 +1,5 @@
-/* The functions of data structures by the name of the operation alone: the
- * first argument says which structure, and is one of the words vector, deque,
+/* The functions of data structures by the name of the operation alone. The
+ * first argument says which structure. It is one of the words vector, deque,
  * list, set, map, ws (create and destroy).
  *
  *   acp_push_back(vector, v, ga, size)  is  acp_push_back_vector(v, ga, size)

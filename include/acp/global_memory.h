@@ -10,7 +10,7 @@
  *     fields: their widths depend on the number of ranks
  *     (docs/global_address.md, acp_info --ga).
  *  2. The low 6 bits of a global address equal the low 6 bits of the pointer it
- * stands for, so alignment up to 64 can be seen on it.
+ * stands for. So alignment up to 64 can be seen on it.
  *  3. A region is the memory of one acp_register_memory. It begins to be
  *     so when the call returns and ends when acp_unregister_memory returns;
  *     use of a dead key or of an address made with it fails with ACPX_BAD_KEY.
@@ -73,7 +73,7 @@ acp_atkey_t acp_register_memory(void* addr, size_t size, int color);
 /** Ends a region. Specification 4.10.3. Afterwards its key and every address
  * made with it are dead on all ranks, and the memory may go (convention 4).
  * Waits until no NIC and no rank of this host copies to or from the memory any
- * more: at most as long as the copies that have begun.
+ * more. It waits at most as long as the copies that have begun.
  *
  * @param atkey  a key that acp_register_memory returned on this rank
  * @return 0, or -1: ACPX_BAD_KEY (never issued, of another rank, or

@@ -92,8 +92,8 @@ acp_handle_t acp_copy(acp_ga_t dst,
  * The word at src, on any rank, changes in one indivisible step. The value it
  * had BEFORE goes to dst, another word, on the caller's rank. Atomics whose old
  * values nobody reads may share one dst. All atomics of one width on one word
- * are atomic with each other, from any rank and over any network; of two widths
- * they need not be. The owner's own CPU atomics may be mixed in where
+ * are atomic with each other, from any rank and over any network. Atomics of
+ * two widths need not be. The owner's own CPU atomics may be mixed in where
  * acpx_atomics_agree returns 1.
  *
  * Each does not block except as convention 7 says, and returns a handle, or
@@ -273,10 +273,10 @@ acp_handle_t acp_swap8(acp_ga_t dst,
 /** Waits until @p handle, and everything issued before it, is complete.
  * Specification 4.11.15.
  *
- * Then the results of those operations may be read, and their sources
- * changed. When one of them failed, and no earlier call has reported it,
- * acp_errno is set to the reason of the first of them; otherwise acp_errno is
- * left alone. Set it to 0 before the call to tell the two apart.
+ * Then the results of those operations may be read, and their sources changed.
+ * When one of them failed, and no earlier call has reported it, acp_errno is
+ * set to the reason of the first of them. Otherwise acp_errno is left alone.
+ * Set it to 0 before the call to tell the two apart.
  *
  * Blocks and makes progress, except in a progress step, which must not call
  * it. Returns at once for ACP_HANDLE_NULL, for a handle that is complete and

@@ -82,14 +82,14 @@ int* acpx_errno_location(void);
  *
  * Returns when every rank of the job has come; then all ranks can reach each
  * other's starter memory, which is zero. Reads the settings (acp_info lists
- * them) from the environment and from the --acp-* words of the command line,
- * which it removes from @p argc and @p argv. A word that starts with --acp-
+ * them) from the environment and from the --acp-* words of the command line. It
+ * removes these words from @p argc and @p argv. A word that starts with --acp-
  * and is no option, before a literal "--", is a failure. Runs the init
- * functions of the modules (acpx_add_module) in the order of their addition.
- * A program that no launcher started is rank 0 of 1.
+ * functions of the modules (acpx_add_module) in the order of their addition. A
+ * program that no launcher started is rank 0 of 1.
  *
- * Starts a thread of the library, which blocks all signals but the signals of
- * a fault: a signal for the process always goes to a thread of the program.
+ * Starts a thread of the library, which blocks all signals but the signals of a
+ * fault. So a signal for the process always goes to a thread of the program.
  *
  * Called once in the life of a process: not again after a success, and not
  * after acp_finalize. Collective; blocks. One thread, while no other thread
@@ -106,11 +106,11 @@ int acp_init(int* argc, char*** argv);
 
 /** Leaves the job. Specification 4.1.2.
  *
- * Completes the operations of this rank, waits for every rank, runs the
- * modules' fini functions in the reverse order of their addition, and frees
- * everything that the library allocated: keys, handles and starter memory are
- * invalid from here on. Memory that the program registered stays the
- * program's. The job cannot be joined again by this process.
+ * Completes the operations of this rank, and waits for every rank. Then it runs
+ * the modules' fini functions in the reverse order of their addition, and frees
+ * everything that the library allocated. Keys, handles and starter memory are
+ * invalid from here on. Memory that the program registered stays the program's.
+ * The job cannot be joined again by this process.
  *
  * Collective; blocks. One thread, while no other is inside the library.
  *

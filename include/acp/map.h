@@ -80,8 +80,8 @@ typedef struct {
 
 /** The caller's part of making @p map1 equal to @p map2. Specification 4.7.2.
  * Removes the elements of @p map1 that are on the caller's rank and whose keys
- * @p map2 does not have, then copies the elements of @p map2 that are on the
- * caller's rank; a key that @p map1 has already gets the value of @p map2. When
+ * @p map2 does not have. Then it copies the elements of @p map2 that are on the
+ * caller's rank. A key that @p map1 has already gets the value of @p map2. When
  * all ranks call it, in any order or at the same time, @p map1 becomes equal,
  * whichever ranks the two are over. Not collective: waits for no rank.
  *

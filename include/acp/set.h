@@ -77,9 +77,10 @@ typedef struct {
 
 /** The caller's part of making @p set1 equal to @p set2. Specification 4.6.2.
  * Removes the keys of @p set1 that are on the caller's rank and that @p set2
- * does not have, then copies the keys of @p set2 that are on the caller's rank.
- * When all ranks call it, in any order or at the same time, @p set1 becomes
- * equal, whichever ranks the two are over. Not collective: waits for no rank.
+ * does not have. Then it copies the keys of @p set2 that are on the caller's
+ * rank. When all ranks call it, in any order or at the same time, @p set1
+ * becomes equal, whichever ranks the two are over. Not collective: waits for no
+ * rank.
  *
  * @param set1  destination
  * @param set2  source

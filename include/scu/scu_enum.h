@@ -1,7 +1,7 @@
 // QCDSP communications: directions, axes, sends and receives. For C++.
 //
 // A program that defines SCU_PLUS_FIRST in all of its files gets the order of
-// directions that later codes used: +t is 0, -t is 1, and so on.
+// directions that later codes used. In it +t is 0, -t is 1, and so on.
 #ifndef SCU_ENUM_H
 #define SCU_ENUM_H
 

@@ -51,7 +51,7 @@ Agent::Agent(const gmm::AddressSpace& space,
              Surroundings& surroundings)
     : space_(space), waker_(waker), surroundings_(surroundings) {}
 
-/// A part has no reply of its own, an unanswered request has none at all, and a
+/// A part has no reply of its own, and an unanswered request has none at all. A
 /// copy is answered when the engine has done it. All other requests run their
 /// steps in order, up to the first that fails, and are answered here. A success
 /// without results shares its reply.

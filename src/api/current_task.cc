@@ -31,6 +31,9 @@ void leave_ending_job() noexcept {
   }
 }
 
+/// Names the process in the log first, since before acp_init nothing
+/// else has done so. A forked child is refused before the other causes are
+/// looked at: the advice to call acp_init would be wrong there.
 void fail_without_task(const char* function) noexcept {
   // A layer above may have named the function that the program called.
   if (const char* outer = gma::call_name()) {

@@ -151,6 +151,8 @@ int acpx_sync_timeout(int timeout_ms) {
   return as_wait_result(mine->sync(acp::gma::deadline_after_ms(timeout_ms)));
 }
 
+/// Checks the word once, and then waits on its address. A misaligned word is
+/// reported as that, also where it leaves its region.
 int acpx_wait_word(acp_ga_t word,
                    uint64_t unlike,
                    int timeout_ms,
@@ -215,8 +217,8 @@ int acpx_atomics_agree(int rank) {
     fail(Status::kBadRank);
     return -1;
   }
-  // Every atomic is executed by a CPU on the owner's host, unless a device
-  // executes those of 8 bytes, or a test emulates such a device.
+  // A CPU on the owner's host executes every atomic. Only atomics of 8 bytes
+  // may be executed by a device, or by a test that emulates one.
   return mine->engine().space().has_cpu_atomics() ? 1 : 0;
 }
 

@@ -17,8 +17,8 @@ namespace {
 bool g_is_forked_child = false;
 
 /// Locks the log before the fork. Otherwise another thread could hold its lock
-/// at that moment, the lock would stay locked in the child for ever, and the
-/// line that refuses a call there would block.
+/// at that moment, and the lock would stay locked in the child for ever. The
+/// line that refuses a call there would then block.
 void before_fork() {
   lock_log();
 }

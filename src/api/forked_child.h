@@ -1,8 +1,8 @@
 // Switches the library off in children made by fork(): every call fails there.
 //
 // The child has copies of the rank's sockets and of its mapping of the host
-// segment, but no progress thread, and the peers do not know the child. A call
-// that worked would act in the name of the parent's rank.
+// segment, but no progress thread. The peers do not know the child. A call that
+// worked would act in the name of the parent's rank.
 #pragma once
 
 namespace acp::api {

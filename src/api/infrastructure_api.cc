@@ -100,6 +100,8 @@ int acp_reset(int rank) {
   return -1;
 }
 
+/// Refuses calls beside and after a job before it touches the list: modules are
+/// read-only once the task is made.
 int acpx_add_module(const acpx_module_t* module) {
   if (acp::api::is_forked_child()) {
     fail_without_task();

@@ -1,6 +1,7 @@
-// Tells people what this rank uses in its job: the network and why, the ends of
-// the colors, the protection of packets, the executor of atomics. acp_info
-// --job asks, linked with the archive of the library; programs cannot.
+// Tells people what this rank uses in its job. It names the network and the
+// reason for it, the ends of the colors, the protection of packets, and the
+// executor of atomics. acp_info --job asks, linked with the archive of the
+// library; programs cannot.
 #pragma once
 
 #include <cstdint>

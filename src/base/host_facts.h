@@ -40,8 +40,8 @@ CpuMask allowed_cpus() noexcept;
 /// Lets the calling thread run on `cpus` only. A failure changes nothing.
 void bind_this_thread(const CpuMask& cpus) noexcept;
 
-/// The number of cores that this process may use at a time, at least 1: the
-/// smaller one of its affinity and of the quota of its control group.
+/// The number of cores that this process may use at a time, at least 1. It is
+/// the smaller one of its affinity and of the quota of its control group.
 std::uint32_t allowed_cores();
 
 /// The host's name, or "localhost" when it has none.

@@ -1,5 +1,5 @@
-// The log of a module: its lines go through the log of the program that loaded
-// the module, so that they have one prefix, one limit and one error action.
+// The log of a module. Its lines go through the log of the program that loaded
+// the module. So all lines have one prefix, one limit and one error action.
 #pragma once
 
 #include <string_view>

@@ -20,7 +20,7 @@ class MemoryMap {
   };
 
   /// Whether all of `size` bytes at `address` can be read and written. Reading
-  /// the list costs 0.4 us for each mapping of the process, so a range inside
+  /// the list costs 0.4 us for each mapping of the process. So a range inside
   /// mappings that an earlier call has seen counts as usable. Memory that has
   /// become read-only or unmapped since then is not noticed. Without /proc
   /// every range counts as usable.

@@ -14,6 +14,8 @@ void RepeatLimit::end(Line& line, const Report& report) {
   line.count = 0;
 }
 
+/// Ends old lines first, so that a text which comes again after a second counts
+/// anew.
 bool RepeatLimit::admit(std::string_view text,
                         TimePoint now,
                         const Report& report) {

@@ -13,8 +13,8 @@ namespace acp {
 /// block it. The new thread blocks all signals from its first instruction on.
 /// So a program that blocks a signal in its own threads, and takes it by
 /// sigwait or signalfd, still gets it. Signals of a fault (SIGSEGV, SIGBUS,
-/// SIGFPE, SIGILL, SIGTRAP, SIGSYS) stay unblocked, because they go to the
-/// thread that causes them, and the kernel ends a process that blocks them.
+/// SIGFPE, SIGILL, SIGTRAP, SIGSYS) stay unblocked. They go to the thread that
+/// causes them, and the kernel ends a process that blocks them.
 ///
 /// `work` must not throw. `what` names the thread in error messages. The signal
 /// mask of the calling thread is unchanged on return. Returns nothing when the

@@ -1,7 +1,7 @@
 // The name of the function that a thread of the program is in, for people.
 //
 // Layers above ACP, and functions of ACP that call others of ACP, set it with
-// acpx_enter_call; a wait publishes it in the host segment, where acprun reads
+// acpx_enter_call. A wait publishes it in the host segment, where acprun reads
 // it when the job ends badly. Each thread has its own.
 #pragma once
 

@@ -216,6 +216,9 @@ Result<Handle> post_chain(Engine& engine,
   return engine.chain(steps, order, departure_of(ops));
 }
 
+/// Tries the direct way first, which needs no operation. Then the word is
+/// checked before the addresses of the put, and the chain is left to the
+/// engine.
 Result<Handle> put_signal(Engine& engine,
                           gmm::ThreadWaker& waker,
                           GlobalAddress to,

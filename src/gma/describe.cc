@@ -155,6 +155,8 @@ std::string describe_misaligned(const Step& step) {
 
 }  // namespace
 
+/// An end that is surely at fault hides an end that only may be. If no end
+/// leaves a region, the region itself may be gone.
 std::string describe_bounds(const Step& step,
                             Status status,
                             const gmm::AddressSpace& space) {
@@ -209,8 +211,9 @@ std::string describe_address(GlobalAddress address,
                      codec.index(address), codec.offset(address), address);
 }
 
-/// Names the ends by their part in the step: a copy has a destination and a
-/// source, a put or a get a remote and a local end, a word a result.
+/// Names the ends by their part in the step. A copy has a destination and a
+/// source. A put or a get has a remote and a local end, and a word has a
+/// result.
 std::string describe(const Step& step, const gmm::AddressSpace& space) {
   switch (step.opcode) {
     case protocol::Opcode::kCopy:
@@ -243,6 +246,8 @@ std::string describe_cause(const Operation& operation,
                         operation.status, space);
 }
 
+/// The call that the program made comes first, then the step that is under way,
+/// and the handle last.
 std::string describe(const Operation& operation,
                      const gmm::AddressSpace& space) {
   if (operation.steps.empty()) {

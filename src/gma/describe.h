@@ -20,7 +20,7 @@ std::string describe_bounds(const Step& step,
                             Status status,
                             const gmm::AddressSpace& space);
 
-/// The cause why a step failed with `status`, in values: the bytes
+/// The cause why a step failed with `status`, in values. It names the bytes
 /// that leave a region (describe_bounds), the end that is on a wrong rank, or
 /// the address that is not aligned. Empty for any other `status`.
 std::string describe_cause(const Step& step,

@@ -42,8 +42,8 @@ bool FlightSender::needs_parts(std::uint64_t bytes, const PeerEndpoint& to) {
 }
 
 /// Counts the steps from `first` on that may join the last part or post of a
-/// put: words for the agent of the same rank and color, whose own end is valid.
-/// They fill half a message at most, so that data still fits.
+/// put. They are words for the agent of the same rank and color, and their own
+/// end is valid. They fill half a message at most, so that data still fits.
 std::size_t FlightSender::joinable_steps(const PeerQueue& queue,
                                          const Operation& operation,
                                          std::size_t first,

@@ -153,9 +153,9 @@ Status FlightSender::post_and_request(
 }
 
 /// Posts the last piece of a put, and the words that follow in the chain as a
-/// request behind it. A piece that went as a request may be refused by the
-/// agent, and the chain stops at it, so the words wait for its reply.
-/// kUnsupported: not the last piece, no words to join, or not by this endpoint.
+/// request behind it. The agent may refuse a piece that went as a request, and
+/// then the chain stops at it. So the words wait for its reply. kUnsupported:
+/// not the last piece, no words to join, or not by this endpoint.
 Status FlightSender::post_with_words(PeerQueue& queue,
                                      Operation& operation,
                                      Pieces& pieces) {

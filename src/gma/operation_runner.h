@@ -55,8 +55,8 @@ class OperationRunner {
   void start(Operation& operation, EndChecks checks = EndChecks::kDue);
 
   /// Posts an operation to the endpoint of `queue`, behind all that is posted
-  /// there. False: nothing was done, because the operation is no step that one
-  /// post to this endpoint can do, or the endpoint does not take it now.
+  /// there. False: nothing was done. Either one post to this endpoint cannot do
+  /// the operation, or the endpoint does not take it now.
   bool post_behind(Operation& operation, PeerQueue& queue);
 
   /// The queue to whose endpoint all of the operation is posted, if it is one

@@ -161,8 +161,8 @@ bool OperationRunner::post_behind(Operation& operation, PeerQueue& queue) {
 }
 
 /// Returns null for an operation of which a piece or joined words went as a
-/// message, because its agent may refuse these, and for one with a signal,
-/// which has its own message behind the post.
+/// message, because its agent may refuse these. Also null for one with a
+/// signal, which has its own message behind the post.
 PeerQueue* OperationRunner::queue_of_posted(const Operation& operation) {
   const auto* pieces = std::get_if<Pieces>(&operation.flight);
   if (pieces == nullptr || operation.steps.size() != 1 ||

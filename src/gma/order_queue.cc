@@ -13,6 +13,9 @@ OrderQueue::OrderQueue() : rooms_(new std::byte[kCapacity * sizeof(Entry)]) {
   static_assert(alignof(Entry) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 }
 
+/// Makes the entry and puts the operation into the list of waiters first, and
+/// publishes the number last. The list is in order of issue, so retire()
+/// collects operations in that order.
 Sequence OrderQueue::push(Operation& operation, Sequence wait_for) {
   ACP_ASSERT(!is_full() && wait_for <= issued());
   const Sequence sequence = issued() + 1;

@@ -54,8 +54,8 @@ class RequestTable {
     return make_id(entry.generation, index);
   }
 
-  /// Null when the id names no open request with this kind of answer: the peer
-  /// has failed meanwhile, or the message is not for this process.
+  /// Null when the id names no open request with this kind of answer. Then the
+  /// peer has failed meanwhile, or the message is not for this process.
   const Request* find(std::uint64_t id, AnsweredBy answered_by) const noexcept {
     const auto index = static_cast<std::uint32_t>(id);
     return index < entries_.size() && is_open(entries_[index], id) &&

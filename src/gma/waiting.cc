@@ -92,8 +92,8 @@ void sleep(WaitHost& host,
 
 /// Returns the time to sleep before the next look. A plain store may end the
 /// wait, and it wakes no sleeper. The time is 1/16 of the idle time, within
-/// look_again and 50 ms: a long wait wakes 20 times a second, and it notices a
-/// store soon compared with the time that it has waited.
+/// look_again and 50 ms. So a long wait wakes 20 times a second. It notices a
+/// store soon, compared with the time that it has waited.
 Duration time_to_look(const WaitPurpose& purpose, Duration idle) {
   constexpr int kShare = 16;
   constexpr Duration kRarest = std::chrono::milliseconds(50);
@@ -117,6 +117,9 @@ void move_word(std::atomic<std::uint32_t>& word,
   }
 }
 
+/// Each turn spins if something has arrived, looks at the health and the clock,
+/// sleeps, and makes progress. The purpose is published only after the first
+/// look at the condition, which often ends the wait.
 Status wait_until(WaitHost& host,
                   const WaitPurpose& purpose,
                   TimePoint deadline,

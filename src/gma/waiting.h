@@ -37,8 +37,8 @@ struct WaitPolicy {
 /// sleeper: sleepers += 1; futex_wait(word, expected); sleepers -= 1
 /// waker:   word = another value; if sleepers != 0: futex_wake(word)
 ///
-/// All seq_cst: either the waker sees the sleeper, or the kernel, which
-/// compares the word again before it lets the thread sleep, sees the new value.
+/// All seq_cst: either the waker sees the sleeper, or the kernel sees the new
+/// value. The kernel compares the word again before it lets the thread sleep.
 struct SleepWord {
   std::atomic<std::uint32_t>& word;
   std::atomic<std::uint32_t>& sleepers;

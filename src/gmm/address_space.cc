@@ -24,9 +24,9 @@ AddressSpace::LibraryRegion AddressSpace::library_region(
   return {base, size, size - 8};
 }
 
-/// Computes once what each access would otherwise look up in the segment, and
-/// publishes where this process has mapped its slice, for cross-memory copies
-/// of peers.
+/// Computes once what each access would otherwise look up in the segment. It
+/// also publishes where this process has mapped its slice, for cross-memory
+/// copies of peers.
 AddressSpace::AddressSpace(const protocol::HostSegment& segment,
                            std::uint32_t my_slot,
                            Rank rank,

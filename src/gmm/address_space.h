@@ -172,8 +172,8 @@ class AddressSpace {
            codec_.color(ga) < colors_;
   }
 
-  /// The size in bytes of the region that `ga` names, for an error message; 0
-  /// when the key table is not visible here or the key is dead. `ga` has a
+  /// The size in bytes of the region that `ga` names, for an error message. It
+  /// is 0 when the key table is not visible here or the key is dead. `ga` has a
   /// valid rank.
   std::uint64_t region_bytes(GlobalAddress ga) const noexcept;
 

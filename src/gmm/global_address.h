@@ -1,10 +1,10 @@
 // The 64-bit global address: {rank + 1}{color}{key}{offset}, high to low.
 //
-// The widths follow from the number of ranks, so a small job has room for
-// large regions. key = {generation}{index}; the index names an entry of the
-// rank's key table, and the generation tells a stale address from a live one.
-// An offset counts from the region's base rounded down to 64, so the low six
-// bits of a global address equal those of the address that it names.
+// The widths follow from the number of ranks, so a small job has room for large
+// regions. key = {generation}{index}; the index names an entry of the rank's
+// key table, and the generation tells a stale address from a live one. An
+// offset counts from the region's base rounded down to 64. So the low six bits
+// of a global address equal those of the address that it names.
 #pragma once
 
 #include <algorithm>

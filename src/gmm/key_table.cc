@@ -70,7 +70,7 @@ void KeyTable::retract(std::uint32_t index) {
 }
 
 /// Entries that were never used come first, then those that were free for the
-/// longest time: a stale address is noticed until its entry has gone through
+/// longest time. So a stale address is noticed until its entry has gone through
 /// all generations.
 Result<GlobalAddress> KeyTable::add(Rank rank,
                                     Color color,

@@ -49,7 +49,7 @@ inline void copy_words(std::byte* to,
 }
 
 /// Copies as memmove does. A copy of 8 bytes stores them at once if the
-/// destination is aligned, and loads them at once if the source is, so that a
+/// destination is aligned, and loads them at once if the source is. So a
 /// polling reader never sees half of a word.
 inline void copy_bytes(std::byte* to,
                        const std::byte* from,

@@ -11,8 +11,8 @@
 //     2 l + 2                 read: free in lap l + 1
 //
 // Channels of the middle layer meet by another structure, a linked list of
-// blocks in the senders' memory: it cannot be full, and costs a receiver one
-// word instead of 16 KiB, but a receiver has to fetch each block.
+// blocks in the senders' memory. It cannot be full, and costs a receiver one
+// word instead of 16 KiB. But a receiver has to fetch each block.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@
 namespace inbox {
 
 /// Cells of an inbox, 16 KiB in all. A sender that finds its cell in use tries
-/// again in a later step, so fewer cells are correct, and slower when many
+/// again in a later step. So fewer cells are correct, but slower when many
 /// ranks write at once. All ranks need one number.
 inline constexpr std::uint64_t kCells = 256;
 /// Bytes of a message: with the word, they fit a cache line.

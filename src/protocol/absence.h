@@ -56,8 +56,9 @@ struct Absence {
   static constexpr std::uint32_t kSomebody = std::uint32_t{1} << 31;
 };
 
-/// One absence of each kind, the one that concerns most ranks: in acp_finalize
-/// the rank that has come to the fewest barriers, in acp_reset the latest one.
+/// One absence of each kind, the one that concerns most ranks. In acp_finalize
+/// it is the rank that has come to the fewest barriers, and in acp_reset the
+/// latest one.
 class Absences {
  public:
   /// Any process, at any time. True: it stands here now. False: the one here

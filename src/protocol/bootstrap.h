@@ -33,8 +33,9 @@ namespace acp::protocol {
 
 /// Environment variable with the descriptor of the rank's end of the socket.
 inline constexpr const char* kBootstrapFdVariable = "ACP_BOOTSTRAP_FD";
-/// Environment variables for programs that ask before acp_init, or without it:
-/// the rank at launch and the number of ranks, in the job and on the host.
+/// Environment variables for programs that ask before acp_init, or without it.
+/// They have the rank at launch and the number of ranks, in the job and on the
+/// host.
 inline constexpr const char* kRankVariable = "ACP_RANK";
 inline constexpr const char* kProcsVariable = "ACP_PROCS";
 inline constexpr const char* kLocalRankVariable = "ACP_LOCAL_RANK";

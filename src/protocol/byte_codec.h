@@ -1,6 +1,6 @@
 // Writes and reads tables of values that processes of a job send each other
-// when it starts: numbers in the byte order of the machine, and strings with
-// their length before them.
+// when it starts. Numbers are in the byte order of the machine, and strings
+// have their length before them.
 #pragma once
 
 #include <cstddef>

@@ -48,8 +48,9 @@ inline constexpr std::size_t kPairCardBytes = 2 * kShortCardBytes;
 inline constexpr std::size_t kCardBytes = 512;
 inline constexpr std::size_t kLongCardBytes = std::size_t{64} << 10;
 /// Most memory that the address cards of all processes take in the segment of a
-/// host: one short address card for each process of half the largest job. In a
-/// larger table each host has those of its own processes only.
+/// host. It has room for one short address card for each process of half the
+/// largest job. In a larger table each host has those of its own processes
+/// only.
 inline constexpr std::uint64_t kMostCardMemory = std::uint64_t{16} << 20;
 /// Size of HostHeader::route_to, with the 0 byte at its end.
 inline constexpr std::size_t kRouteBytes = 64;
@@ -288,10 +289,10 @@ std::span<const std::byte> used_part(std::span<const std::byte> card) noexcept;
 ///            (release)
 ///   reader   state (acquire); fields; acquire fence; state again
 ///
-/// state, low to high: live bit, registered bit, a counter of 32 bits that the
-/// end of every registration moves on, then color and generation at the bits
-/// that they have in a global address. So one comparison tells whether an
-/// address belongs to the registration.
+/// state, low to high: live bit, registered bit, a counter of 32 bits, then
+/// color and generation. The end of every registration moves the counter on.
+/// Color and generation have the bits that they have in a global address. So
+/// one comparison tells whether an address belongs to the registration.
 struct KeyEntry {
   std::atomic<std::uint64_t> state;
   std::atomic<std::uint64_t> base;  ///< Distance from the owner's slice, in
@@ -359,8 +360,9 @@ inline constexpr std::size_t kRingEntryBytes = 4096 + 256;
 inline constexpr std::size_t kRingMessageBytes = kRingEntryBytes - 64;
 
 /// Sizes of the two areas that the runtime has at the start of module memory,
-/// in the same registered region: words for barriers, then a buffer that copies
-/// between two other ranks pass through. Untouched pages take no memory.
+/// in the same registered region. The first has words for barriers. The second
+/// is a buffer that copies between two other ranks pass through. Untouched
+/// pages take no memory.
 inline constexpr std::size_t kRuntimeWordBytes = 4096;
 inline constexpr std::size_t kRelayBytes = 1 << 20;
 inline constexpr std::size_t kRuntimeAreaBytes =
@@ -434,7 +436,7 @@ class HostSegment {
 
   /// Maps the segment after a check of magic, version and size. Failures,
   /// logged: kProtocol, kSystem, kNoMemory. Core dumps get headers and tables
-  /// only: the kernel touches every page that it dumps, so a whole dump would
+  /// only. The kernel touches every page that it dumps, so a whole dump would
   /// take gigabytes of pages that no rank has used.
   static Result<HostSegment> map(int fd);
 

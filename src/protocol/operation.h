@@ -143,7 +143,7 @@ std::optional<RequestView> decode_request(
 std::optional<ReplyView> decode_reply(
     std::span<const std::byte> bytes) noexcept;
 /// Returns the header of a message that is not a request only because the data
-/// of its last put are missing: the initiator's program had unmapped them
+/// of its last put are missing. The initiator's program had unmapped them
 /// before they had to be sent again.
 std::optional<RequestHeader> decode_request_without_data(
     std::span<const std::byte> bytes) noexcept;

@@ -1,8 +1,8 @@
 // A table of the data that processes publish to all processes, between hosts:
 // address cards, without zeros at the end, and published records. A table is a
-// string of entries, so that one of many hosts is those of each, one after the
-// other, and may travel in pieces. No table is ever in memory as values: with a
-// million processes they would take more than the host segment.
+// string of entries. So the table of many hosts is the tables of each, one
+// after the other, and may travel in pieces. No table is ever in memory as
+// values: with a million processes they would take more than the host segment.
 #pragma once
 
 #include <cstdint>

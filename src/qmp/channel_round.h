@@ -1,5 +1,5 @@
-// One round of a global operation through channels of class collective: an
-// envelope for each message, and a second message for bytes that do not fit.
+// One round of a global operation through channels of class collective. Each
+// message has an envelope, and a second message for bytes that do not fit.
 // docs/qmp.md, "Collectives".
 #pragma once
 

@@ -16,10 +16,10 @@ namespace qmp {
 namespace {
 
 /// Recursive doubling over blocks of nodes. With n nodes, n - p of which exceed
-/// the largest power of two p, the first 2 (n - p) nodes pair up: the odd one
+/// the largest power of two p, the first 2 (n - p) nodes pair up. The odd one
 /// sends its operand and waits for the result. Operands are combined in the
-/// order of the nodes, so all nodes get the same bits.
-/// `mine` and `theirs` may be swapped; the result is in `mine`.
+/// order of the nodes, so all nodes get the same bits. `mine` and `theirs` may
+/// be swapped; the result is in `mine`.
 QMP_status_t reduce_in(Operation& operation,
                        std::byte*& mine,
                        std::byte*& theirs,

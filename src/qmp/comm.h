@@ -20,9 +20,8 @@ class Half;
 class Revocation;
 }  // namespace qmp
 
-/// Does not change after it is made, except for the topology, which is declared
-/// once, and the members for global operations, which one thread at a time
-/// calls.
+/// Does not change after it is made, with two exceptions. The topology is
+/// declared once. One thread at a time calls the members for global operations.
 struct QMP_comm_struct {
   /// Communicators that share two ranks have different numbers.
   std::uint32_t number = 0;

@@ -94,6 +94,9 @@ void refuse(Job& mine, const QMP_comm_struct& comm, std::uint32_t number) {
                        {1, acp_rank(), QMP_ERROR});
 }
 
+/// The members agree on a number before they exchange colors and keys. So when
+/// the exchange fails, each can refuse that number, under which others may have
+/// the communicator already.
 QMP_status_t split(Job& mine,
                    QMP_comm_struct& comm,
                    Choice own,

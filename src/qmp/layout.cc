@@ -94,7 +94,7 @@ std::optional<std::int64_t> sites_of_part(std::span<const int> lattice,
 /// Finds the least surface over all divisions. All parts have one number of
 /// sites, so the sections across an axis depend only on how often that axis is
 /// divided. The best division of the last axes among some nodes therefore does
-/// not depend on the axes before, and one table of (axis, number of nodes left)
+/// not depend on the axes before. So one table of (axis, number of nodes left)
 /// has all answers.
 class LeastSurface {
  public:
@@ -181,10 +181,13 @@ std::int64_t sections_of(std::span<const int> lattice,
 
 }  // namespace
 
+/// The published division comes first, also for the other layout: it shows
+/// whether there is a division at all. It stays if no other one has a smaller
+/// surface.
 std::optional<std::vector<int>> divide_lattice(std::span<const int> lattice,
                                                int nodes,
                                                Layout layout) {
-  // This rule finds a division wherever there is one: a prime factor only needs
+  // This rule finds a division wherever there is one. A prime factor only needs
   // an axis that has it, and no other prime takes it away.
   auto published = divide_as_published(lattice, nodes);
   if (!published) {

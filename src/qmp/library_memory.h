@@ -56,7 +56,7 @@ struct Block {
 };
 
 /// Memory of any rank that this process can load and store directly, given by
-/// its global address; nullptr when it cannot reach all `bytes` of it in a row.
+/// its global address. nullptr when it cannot reach all `bytes` of it in a row.
 std::byte* mapped_memory(acp_ga_t address, std::size_t bytes);
 
 /// All such memory of this process. Thread-safe.

@@ -35,6 +35,8 @@ QMP_msgmem_t declare(std::vector<Run> runs) {
 
 extern "C" {
 
+/// Every failure sets the error of its cause: no job, a wrong alignment, or no
+/// room in library memory.
 QMP_mem_t* QMP_allocate_aligned_memory(size_t nbytes,
                                        size_t alignment,
                                        int flags) {

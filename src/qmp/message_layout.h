@@ -1,6 +1,6 @@
-// The layout of the memory that nodes write into for each other: the halves of
-// a channel, the box of a pair, the inbox of a rank. All words are 8 bytes in
-// the byte order of the host. docs/qmp.md has the protocol.
+// The layout of the memory that nodes write into for each other. It is the
+// halves of a channel, the box of a pair, and the inbox of a rank. All words
+// are 8 bytes in the byte order of the host. docs/qmp.md has the protocol.
 //
 //   receiver's half   offset        sender's half    offset
 //     entry[16]       0               grant[16]      0
@@ -117,7 +117,7 @@ constexpr std::uint64_t size_of(std::uint64_t word) {
 }
 
 /// Names one global operation of a communicator. The messages of one operation
-/// carry equal tags and equal numbers of bytes on all nodes; where they differ,
+/// carry equal tags and equal numbers of bytes on all nodes. Where they differ,
 /// the calls of the nodes do not agree.
 struct Tag {
   std::uint64_t number = 0;  ///< How many operations came before, + 1.

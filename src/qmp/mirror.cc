@@ -23,6 +23,8 @@ void Mirror::disconnect(LibraryMemory& library) {
   address_ = ACP_GA_NULL;
 }
 
+/// On one host only the word is left to do. Over a network the put and the word
+/// are one chain, so that the word follows the bytes.
 Posted Mirror::signal(std::size_t index,
                       std::size_t offset,
                       std::size_t size,

@@ -85,8 +85,8 @@ int Operation::is_over(void* wait) {
 }
 
 /// Waits in intervals that double. Between two of them it reads the presence of
-/// a partner on another host, tells the partner for which operation it waits,
-/// and looks for calls that do not agree.
+/// a partner on another host. It also tells the partner for which operation it
+/// waits, and looks for calls that do not agree.
 Operation::End Operation::wait_in(Wait& wait) {
   Presences& presences = job_.exchange.presences();
   wait.partner = presences.mapped(wait.rank);

@@ -106,7 +106,7 @@ Posted SendHalf::post_word(std::uint64_t number,
 }
 
 /// An eager message is done when it is in the entry of the peer, or copied into
-/// waiting_; a gated one when its put is complete. See "Message flow".
+/// waiting_. A gated one is done when its put is complete. See "Message flow".
 void SendHalf::start(Transfer& transfer, Batch* batch) {
   const std::uint64_t number = started_++;
   const std::uint64_t size = transfer.memory->size();
@@ -240,7 +240,7 @@ Posted SendHalf::put(Transfer& transfer, const Grant& grant, acp_ga_t source) {
 
 /// Puts a message whose blocks lie apart on one side or both, chain after
 /// chain. Its word is the last step of the last chain, which therefore waits
-/// for the others; a message of one chain takes one flight where the network
+/// for the others. A message of one chain takes one flight where the network
 /// allows it. When the window is full it returns kLater, and the next call goes
 /// on at transfer.sent.
 Posted SendHalf::put_pieces(Transfer& transfer,

@@ -27,7 +27,7 @@ std::optional<Absence> AbsenceWatch::find() const noexcept {
 }
 
 /// An acp_reset whose first barrier this rank reaches or has passed by another
-/// call, or another rank that has done so to the acp_reset of this rank.
+/// call. Or another rank that has done so to the acp_reset of this rank.
 std::optional<Absence> AbsenceWatch::find_other_call() const noexcept {
   if (const std::uint64_t word = absences_.get(AbsenceKind::kResetting);
       word != 0) {

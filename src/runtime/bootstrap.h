@@ -45,7 +45,7 @@ class Bootstrap {
   [[nodiscard]] virtual Status arrive(protocol::Phase phase) = 0;
 
   /// The address card of a process of another host, after Phase::kInit, where
-  /// the segment has no room for it (CardTable::kOfHost): asks the launcher and
+  /// the segment has no room for it (CardTable::kOfHost). Asks the launcher and
   /// blocks until it has answered. The bytes are 0 when that process has
   /// published none, and valid until the next call. Any thread may call it, one
   /// at a time, also while another thread is in arrive(). kAborted, logged: the

@@ -1,8 +1,8 @@
 // A process that acprun has started: messages of protocol/bootstrap.h over the
-// socket that it inherits. Called by find_bootstrap, by the Task, which waits
-// in arrive() for as long as the other processes take, and by a transport that
-// reaches a process of another host for the first time. It may not wait longer
-// than acprun lives.
+// socket that it inherits. Called by find_bootstrap, and by the Task, which
+// waits in arrive() for as long as the other processes take. A transport calls
+// it when it reaches a process of another host for the first time. It may not
+// wait longer than acprun lives.
 #include <unistd.h>
 
 #include <algorithm>

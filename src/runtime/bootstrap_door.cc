@@ -164,6 +164,9 @@ class Gathering {
   }
 
  private:
+  /// A connection is a guest until admit() has read its Hello. A caller that
+  /// gives up, or a process of another user, must not make the whole job fail.
+  /// Only a lack of file descriptors ends the wait.
   Status accept_one() {
     UniqueFd socket(::accept4(door_, nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket) {
@@ -265,6 +268,9 @@ Status connect_to(const HostRecord& host,
 
 }  // namespace
 
+/// Watches the leader from its connection on, and says Hello. Then it waits for
+/// the Welcome, for the end of the launcher, or for the deadline, since the
+/// leader answers only when all ranks of the host have come.
 Result<Admission> enter_door(const HostRecord& host,
                              std::uint32_t leader,
                              std::uint32_t rank,

@@ -1,6 +1,6 @@
 // Where the ranks of a host meet when another launcher than acprun has started
-// them: a socket that the host's leader opens, and whose name the other ranks
-// get through the launcher's key-value space.
+// them. It is a socket that the host's leader opens. The other ranks get its
+// name through the launcher's key-value space.
 //
 //   rank                                       leader
 //    |-- connect, Hello (rank, its cores) -------->|   the user has to be equal

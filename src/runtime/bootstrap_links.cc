@@ -401,8 +401,9 @@ void HostLinks::take_messages(Link& link, std::vector<LinkMessage>& messages) {
 }
 
 /// A connection that never sent the key is a stranger's: its end means nothing.
-/// New connections come last, so that none gets the descriptor of one that has
-/// ended while events of that one are still to be looked at.
+/// New connections come last. Otherwise one could get the descriptor of a
+/// connection that has ended, while events of that one are still to be looked
+/// at.
 LinkReport HostLinks::look() {
   const std::lock_guard lock(mutex_);
   LinkReport report;

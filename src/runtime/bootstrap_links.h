@@ -9,7 +9,7 @@
 //
 // Some launchers do not end the ranks of other hosts when a rank has died. A
 // leader's own death follows the death of any rank of its host within seconds
-// (HostWatch), and so the death of any rank reaches all hosts.
+// (HostWatch). So the death of any rank reaches all hosts.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// A process that another launcher than acprun has started: the first rank of
-// each host makes the host segment and exchanges data with other hosts by the
+// A process that another launcher than acprun has started. The first rank of
+// each host makes the host segment. It exchanges data with other hosts by the
 // launcher's key-value space. Called by find_bootstrap and by the Task. While
 // MPI shares the connection to the launcher, it may not ask for an address
 // card. docs/launcher.md, "Other launchers", has the steps, and what follows a

@@ -13,11 +13,12 @@ namespace acp::runtime {
 
 namespace {
 
-/// Looks before a wait is announced: about as long as two ranks need that come
-/// at the same time (142 to 162 ns), so that such a barrier announces nothing.
+/// Looks before a wait is announced. They take about as long as two ranks need
+/// that come at the same time (142 to 162 ns). So such a barrier announces
+/// nothing.
 constexpr int kShortSpin = 256;
 /// Yields where ranks share cores. A barrier of 4 or 8 ranks on 2 cores is
-/// fastest with 4 of them and no spinning; each may cost a tick of the
+/// fastest with 4 of them and no spinning. Each may cost a tick of the
 /// scheduler.
 constexpr int kYields = 4;
 /// Longest sleep before the next look at the health of the job, which wakes no

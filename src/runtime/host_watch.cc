@@ -232,7 +232,7 @@ void HostWatch::abort(int exit_status, std::string_view text) {
 }
 
 /// True: this call has begun the end of the job in this process. The rank that
-/// sets the end in the host segment writes the line for the host; after
+/// sets the end in the host segment writes the line for the host. After
 /// acp_abort and after a judgement there is a line already.
 bool HostWatch::begin_end(EndCause cause, std::string text) {
   bool is_told = false;
@@ -286,9 +286,10 @@ void HostWatch::take_action(EndAction action, TimePoint now) {
 
 // --- the thread --------------------------------------------------------------
 
-/// One turn is a poll and what it found. The time-out of the poll is the next
-/// action that ends this process, if the job ends, or the end of the job after
-/// a judgement that rank 0 has not taken, or after the loss of a host.
+/// One turn is a poll and what it found. The poll times out at the next action
+/// that ends this process, if the job ends. Otherwise it times out at the end
+/// of the job, after the loss of a host or a judgement that rank 0 has not
+/// taken.
 void HostWatch::run() {
   for (;;) {
     TimePoint due = TimePoint::max();

@@ -86,7 +86,7 @@ class HostWatch {
   void tell_absence(const protocol::Absence& absence);
 
   /// Leader: an exchange in acp_reset has failed. A rank in acp_finalize may
-  /// have ended its fence, and then the judgement on it is about to come: waits
+  /// have ended its fence, and then the judgement on it is about to come. Waits
   /// for the end of the job, but no longer than kJudgementLimit. True: the job
   /// ends.
   [[nodiscard]] bool await_judgement();
@@ -105,13 +105,14 @@ class HostWatch {
 
  private:
   /// Another leader leaves the end of the job to rank 0 for so long after rank
-  /// 0 has written the line: rank 0's launcher may hang.
+  /// 0 has written the line. The reason for a limit is that rank 0's launcher
+  /// may hang.
   static constexpr Duration kJudgementPause = std::chrono::seconds(1);
   /// Rank 0 answers within milliseconds that it has written the line. After so
   /// long it is stopped, and another leader writes the line itself.
   static constexpr Duration kWritingLimit = std::chrono::seconds(3);
   /// That limit, and then up to 1.2 s in which the launcher does not kill the
-  /// rank that aborts the job; the other ranks hear of the end after that.
+  /// rank that aborts the job. The other ranks hear of the end after that.
   static constexpr Duration kJudgementLimit = std::chrono::seconds(5);
   /// Longer than the launcher needs to end the fence of one host after that of
   /// another, even when a packet is lost twice.

@@ -3,10 +3,10 @@
 //   noticed ──0.5 s──▶ abort the job ──0.5 s──▶ SIGTERM ──1 s──▶ SIGKILL
 //
 // A job has to be over 2 s after a death. The launcher gets the first half
-// second for itself: most launchers end the job as soon as one of their
+// second for itself. Most launchers end the job as soon as one of their
 // processes dies, and their exit status then is that process's. An action falls
-// away when it cannot help: the abort when it was ordered already, and both
-// waits for the launcher when it is the launcher that is gone.
+// away when it cannot help. The abort does when it was ordered already, and
+// both waits for the launcher do when it is the launcher that is gone.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ Status LeaderBarrier::wait(TimePoint deadline) {
 }
 
 /// A leader that has come and whose call has ended early must not hold up the
-/// other ranks, so the progress thread goes on for it.
+/// other ranks. So the progress thread goes on for it.
 Status LeaderBarrier::lead(TimePoint deadline) {
   if (stop_step()) {
     return Status::kOk;
@@ -138,7 +138,7 @@ Status LeaderBarrier::wait_for_leader(TimePoint deadline) {
 }
 
 /// The last to come sets the count to 0 before the leader can see that it has
-/// come, so nobody arrives at the next barrier before that. A leader that does
+/// come. So no rank arrives at the next barrier before that. A leader that does
 /// not sleep on the word may have left its part to the progress step, which
 /// signals wake.
 void LeaderBarrier::arrive() {

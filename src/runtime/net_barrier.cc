@@ -41,8 +41,8 @@ void NetBarrier::find_partners() {
   knows_partners_ = true;
 }
 
-/// A leader that is ahead by one barrier may have added to a word twice: words
-/// count up and are compared with the epoch, and never cleared.
+/// A leader that is ahead by one barrier may have added to a word twice. So
+/// words count up, are compared with the epoch, and are never cleared.
 bool NetBarrier::is_ready() const {
   return std::atomic_ref(words()[round_]).load() >= epoch_;
 }

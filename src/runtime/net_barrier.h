@@ -12,9 +12,9 @@
 namespace acp::runtime {
 
 /// The leaders stand in a ring, in the order of their ranks. In round k each
-/// adds 1 to word k of the leader that is 2^k further, and waits until its own
-/// word k has been added to. The words lie in the runtime area of every rank's
-/// module memory. Does not wait. One thread of each leader at a time.
+/// adds 1 to word k of the leader that is 2^k further. Then it waits until its
+/// own word k has been added to. The words lie in the runtime area of every
+/// rank's module memory. Does not wait. One thread of each leader at a time.
 class NetBarrier {
  public:
   NetBarrier(const protocol::HostSegment& segment, gma::Engine& engine);

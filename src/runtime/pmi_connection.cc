@@ -73,8 +73,8 @@ void PmiConnection::wait_for_close(TimePoint deadline) const {
   }
 }
 
-/// An answer to something else means that another part of the process is in the
-/// middle of a request, or that this is no launcher that we know.
+/// An answer to something else has one of two causes. Another part of the
+/// process is in the middle of a request, or this is no launcher that we know.
 Result<PmiMessage> PmiConnection::request(PmiDialect dialect,
                                           const PmiMessage& message,
                                           std::string_view expected,

@@ -1,7 +1,7 @@
 // The role of the poller, which sleeps in epoll. At most one thread has it: the
 // progress thread or one caller. A caller that is about to sleep takes it from
 // the progress thread. Each arrival then wakes the caller, which waits for it
-// and spins for the next; otherwise the progress thread would be woken for each
+// and spins for the next. Otherwise the progress thread would be woken for each
 // packet while the caller sleeps beside it.
 #pragma once
 

@@ -1,5 +1,5 @@
-// A launcher that is not acprun, as a rank sees it: its number, a key-value
-// space that all ranks of the job share, and a barrier.
+// A launcher that is not acprun, as a rank sees it. It has the number of the
+// rank, a key-value space that all ranks of the job share, and a barrier.
 //
 // There is one implementation for each protocol: pmi1.cc, pmi2.cc, and
 // pmix/pmix_client.cc in a module.

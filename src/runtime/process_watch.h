@@ -9,7 +9,7 @@ namespace acp::runtime {
 
 /// A descriptor that becomes readable when the process ends. Empty when the
 /// kernel is older than 5.3, forbids it, or the process is in another
-/// namespace; then a socket to the process has to tell.
+/// namespace. Then a socket to the process has to tell.
 UniqueFd watch_process(pid_t pid) noexcept;
 
 }  // namespace acp::runtime

@@ -21,7 +21,7 @@ namespace acp::runtime {
 namespace {
 
 /// Adds 1. Threads that count at the same time may lose one of their counts,
-/// which spares each pass an atomic addition: readers only ask whether a
+/// which spares each pass an atomic addition. Readers only ask whether a
 /// counter has moved, or has moved often.
 void count(std::atomic<std::uint64_t>& counter) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + 1,
@@ -257,7 +257,7 @@ void Progress::free_thread_from_bound_core() noexcept {
   }
 }
 
-/// The flag is set before the thread is woken, wherever it sleeps: in epoll it
+/// The flag is set before the thread is woken, wherever it sleeps. In epoll it
 /// looks at the flag after the doorbell was emptied, and in a nap after the nap
 /// word was read.
 void Progress::stop() {
@@ -291,7 +291,7 @@ bool Progress::make_progress() {
 }
 
 /// A step that finds its data in use, or that another thread runs at this
-/// moment, may miss what has just arrived, and this caller may not come back. A
+/// moment, may miss what has just arrived. This caller may not come back. A
 /// thread that is not asleep runs the steps in its last look at the latest.
 ProgressSteps::Outcome Progress::run_steps_of_caller() {
   if (gma::is_inside_progress_step()) {
@@ -324,7 +324,7 @@ Status Progress::health() {
                                                        : Status::kPeerDead;
 }
 
-/// The job's end comes before a rank that has left: the end makes ranks leave
+/// The job's end comes before a rank that has left. The end makes ranks leave
 /// their waits for acp_finalize, and these ranks are not to be blamed.
 Status Progress::sync_health() {
   // Acquire: health() then sees an end of the job that made the rank leave.
@@ -348,7 +348,7 @@ void Progress::leave_wait() {
 }
 
 /// With a network, the first caller that sleeps watches it itself and needs no
-/// help from the thread; other callers sleep on the futex of the slice. A
+/// help from the thread. Other callers sleep on the futex of the slice. A
 /// caller inside a step never takes the role: the thread may have it and be
 /// blocked until that step ends.
 void Progress::sleep(const std::function<bool()>& is_done, Duration limit) {

@@ -45,9 +45,9 @@ void ProgressStates::slept(Duration time, bool was_woken) noexcept {
 }
 
 /// One pass of a caller is enough in two cases. In the first, the thread was
-/// woken from a short sleep and found nothing: the caller has taken the message
-/// that woke the thread, and will take the next one. In the second, a step was
-/// busy: the pass shows that the user of its data is at work.
+/// woken from a short sleep and found nothing. So the caller has taken the
+/// message that woke the thread, and will take the next one. In the second, a
+/// step was busy: the pass shows that the user of its data is at work.
 bool ProgressStates::callers_are_active(bool one_is_enough,
                                         const Sight& sight) noexcept {
   const std::uint64_t since = sight.passes - passes_seen_;

@@ -31,8 +31,8 @@ class ProgressStates {
   static constexpr Duration kShortNap = std::chrono::microseconds(50);
   /// The time until steps run again that found their data in use, if no caller
   /// makes passes. Requests of peers lie as long, so it is no longer than
-  /// kShortNap. Shorter ones take the core of the call that uses the data:
-  /// without a nap, stream.1M over UDP took 0.4 to 3.4 ms instead of 0.33 to
+  /// kShortNap. Shorter ones take the core of the call that uses the data.
+  /// Without a nap, stream.1M over UDP took 0.4 to 3.4 ms instead of 0.33 to
   /// 0.7 ms (docs/decisions/0008).
   static constexpr Duration kBusyNap = std::chrono::microseconds(50);
   /// Longest stay beside a caller. The end of a caller's wait ends it. The
@@ -40,12 +40,13 @@ class ProgressStates {
   /// long, and two wake-ups a second cost nothing.
   static constexpr Duration kLongestRest = std::chrono::milliseconds(500);
   /// Callers count as active if they have made so many passes in a tick, one in
-  /// 16 us, or as large a part of them in a shorter nap. A loop of gets over
-  /// UDP makes 100 of them at least, since each get takes 8 to 10 us. If it did
-  /// not count, the thread would wake up for each packet, and a get would take
-  /// 18 to 20 us (docs/decisions/0008). With a much lower limit, a program that
-  /// computes and only asks now and then would count. The thread would then nap
-  /// for 1 ms while peers wait: put8.poll took 536 us one way, and not 57 us.
+  /// 16 us. In a shorter nap, a proportional part of them is enough. A loop of
+  /// gets over UDP makes 100 passes at least, since each get takes 8 to 10 us.
+  /// If it did not count, the thread would wake up for each packet, and a get
+  /// would take 18 to 20 us (docs/decisions/0008). With a much lower limit, a
+  /// program that computes and only asks now and then would count. The thread
+  /// would then nap for 1 ms while peers wait: put8.poll took 536 us one way,
+  /// and not 57 us.
   static constexpr std::uint64_t kManyPasses = 64;
 
   /// The callers, as far as the thread can see them.

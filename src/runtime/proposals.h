@@ -20,8 +20,9 @@ Proposal propose_named(std::string_view network) noexcept;
 /// The proposal of a process whose devices are on this fabric. Never kNoRdma.
 Proposal propose_fabric(std::string_view fabric) noexcept;
 
-/// The proposal of a process in a job of one host: the value of ACP_NET, and
-/// whether the process shares memory with the other ranks of its host.
+/// The proposal of a process in a job of one host. It has the value of ACP_NET,
+/// and tells whether the process shares memory with the other ranks of its
+/// host.
 Proposal propose_on_host(std::string_view network, bool shares_memory) noexcept;
 
 /// Whether two processes of a job of one host reach each other. If both share

@@ -13,8 +13,8 @@
 namespace acp::runtime {
 
 /// One bit for each process of the job. Mostly all processes of a host are on
-/// one fabric, and then they share the bits in the host segment, which the
-/// process in slot 0 writes. A process on another fabric has bits of its own.
+/// one fabric. Then they share the bits in the host segment, which the process
+/// in slot 0 writes. A process on another fabric has bits of its own.
 ///
 /// Thread-safe after the constructor. The host segment must outlive this.
 class RdmaPeers {

@@ -9,8 +9,8 @@
 namespace acp::runtime {
 
 /// One acp_reset of this process after the other. Between any two of propose(),
-/// decide(), is_good() and take() all ranks meet in a barrier of the launcher,
-/// which carries the published records to all hosts.
+/// decide(), is_good() and take() all ranks meet in a barrier of the launcher.
+/// The barrier carries the published records to all hosts.
 class Renumbering {
  public:
   Renumbering(const protocol::HostSegment& segment, std::uint32_t my_proc)

@@ -8,13 +8,13 @@ namespace acp::runtime {
 
 /// Makes C's stdout line-buffered, so that each line leaves the process when it
 /// is written. C fully buffers a stdout that is a pipe. The lines of a rank
-/// would then reach the terminal at its end only, and a rank that is killed
-/// would lose up to 4 KiB of them. ACP_STDOUT=program changes nothing.
-/// std::cout and Python's and Fortran's own buffers: docs/launcher.md.
+/// would then reach the terminal at its end only. A rank that is killed would
+/// lose up to 4 KiB of them. ACP_STDOUT=program changes nothing. std::cout and
+/// Python's and Fortran's own buffers: docs/launcher.md.
 void buffer_output_by_line(const Settings& settings) noexcept;
 
 /// Writes out the text that is left in stdout's buffer, unless another thread
-/// is writing at this moment: a thread that ends the job must not wait for it.
+/// is writing at this moment. A thread that ends the job must not wait for it.
 void flush_output() noexcept;
 
 }  // namespace acp::runtime

@@ -37,9 +37,9 @@ Status Sync::wait(TimePoint deadline) {
 
 /// Two barriers: a rank whose acp_sync has met the first one learns it there,
 /// and tells it before it comes to the second one. After an acp_sync has met an
-/// acp_reset, this rank comes to no barrier: a rank whose acp_reset has the
-/// number that it would tell would take it for one of its own call, and wait
-/// for ever.
+/// acp_reset, this rank comes to no barrier. Another rank, whose acp_reset has
+/// the number that it would tell, would take it for one of its own call. That
+/// rank would wait for ever.
 Status Sync::begin_reset() {
   if (has_sync_met_reset_) {
     return Status::kClosed;
@@ -144,8 +144,9 @@ void Sync::note_met_in_reset() noexcept {
   header_.absences.clear_resetting();
 }
 
-/// The launcher hears of an absence that changes the words of this host, and of
-/// each acp_reset whose number differs from theirs: it compares the numbers.
+/// The launcher hears of an absence that changes the words of this host. It
+/// also hears of each acp_reset whose number differs from theirs, because it
+/// compares the numbers.
 void Sync::announce(protocol::AbsenceKind kind, std::uint64_t barrier) {
   const protocol::Absence absence{kind, engine_.space().my_rank(),
                                   static_cast<std::uint32_t>(barrier)};

@@ -118,7 +118,7 @@ Status Task::open_transports(const NetTransportFactory& make_net_transport) {
   return Status::kOk;
 }
 
-/// The engine waits by Progress, and Progress makes the engine's passes: so the
+/// The engine waits by Progress, and Progress makes the engine's passes. So the
 /// engine gets Progress when it is made, and Progress gets the engine by
 /// attach(). Nothing polls before that: the thread starts in start().
 Status Task::open_engine() {

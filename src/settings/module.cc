@@ -136,8 +136,8 @@ void attach_module(const ModuleHost& host) noexcept {
   forward_log(host.log_level, host.log_line);
 }
 
-/// A file with the module's name ends the search, also when it cannot be used:
-/// the user should hear of that file, and not get another one.
+/// A file with the module's name ends the search, also when it cannot be used.
+/// The user should hear of that file, and not get another one.
 LoadedModule load_module(std::string_view name, std::string_view folders) {
   if (is_static_program()) {
     return {.why = fmt::format(

@@ -53,10 +53,10 @@ struct LoadedModule {
 };
 
 /// Loads libacp-NAME.so, for good; loading it again gives the same table. Looks
-/// in `folders` (separated by colons), beside the library that calls, in the
-/// library folder of an installation whose programs are beside the caller, and
-/// where the dynamic linker looks. The first file of that name decides. Logs
-/// nothing. Not for use beside fork().
+/// in `folders` (separated by colons), and beside the library that calls. Then
+/// it looks in the library folder of an installation whose programs are beside
+/// the caller, and where the dynamic linker looks. The first file of that name
+/// decides. Logs nothing. Not for use beside fork().
 LoadedModule load_module(std::string_view name, std::string_view folders);
 
 /// Logs a warning for each of `folders`, separated by colons as in

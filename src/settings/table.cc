@@ -9,7 +9,7 @@ namespace acp {
 namespace {
 
 /// "auto|shm|udp|ib...": every network that a program may name, built in or
-/// not, so that the error about one that is missing can say what it is.
+/// not. So the error about one that is missing can say what it is.
 constexpr std::string_view kNetChoices = "auto|shm"
 #define ACP_NETWORK(folder, name, ...) "|" name
 #define ACP_MODULE_NETWORK(folder, name, ...) "|" name

@@ -29,9 +29,9 @@ std::optional<Address> parse_address(std::string_view text);
 /// Writes "127.0.0.1:4711" or "[::1]:4711"; leaves the port out when it is 0.
 std::string format_address(const Address& address);
 
-/// Writes an address in the layout of messages: u8 family (4 or 6), u8 zero,
-/// u16 port in little-endian, 16 B address in network byte order (IPv4: 4 B,
-/// then zeros).
+/// Writes an address in the layout of messages. The fields are u8 family (4 or
+/// 6), u8 zero, u16 port in little-endian, 16 B address in network byte order
+/// (IPv4: 4 B, then zeros).
 inline constexpr std::size_t kAddressBytes = 20;
 void encode_address(const Address& address, std::byte* to) noexcept;
 /// Reads that layout. Returns nothing for bytes that encode would never write.

@@ -28,11 +28,11 @@ Result<std::vector<LocalAddress>> list_local_addresses();
 
 /// Pure: the addresses that `text`, the value of `setting`, names among
 /// `known`, in the order of the text, one for each item between commas. An item
-/// is an address
-/// ("10.1.0.7"), an interface ("eth0", its first IPv4 address, else its first
-/// IPv6 address that is not link-local, else that), or a subnet
-/// ("10.1.0.0/16", "fd00::/8": the first address in it). Loopback addresses of
-/// 127.0.0.0/8 need not be known. kBadOption: an item names none; logged.
+/// is an address ("10.1.0.7"), an interface ("eth0"), or a subnet
+/// ("10.1.0.0/16", "fd00::/8"). An interface stands for its first IPv4 address,
+/// else for its first IPv6 address that is not link-local, else for that. A
+/// subnet stands for the first address in it. Loopback addresses of 127.0.0.0/8
+/// need not be known. kBadOption: an item names none; logged.
 Result<std::vector<LocalAddress>> choose_addresses(
     std::string_view setting,
     std::string_view text,

@@ -29,7 +29,7 @@ using ProcId = std::uint32_t;
 using Color = std::uint32_t;
 
 /// Every endpoint takes messages of this size at any time, and divides them no
-/// further: a datagram of 576 bytes, the smallest of all packets, has room for
+/// further. A datagram of 576 bytes, the smallest of all packets, has room for
 /// one.
 inline constexpr std::size_t kLeastMessage = 480;
 
@@ -65,9 +65,9 @@ struct Region {
 inline constexpr std::uint64_t kOffsetAlignment = 64;
 
 /// A step that a transport executes in a peer's memory without the peer's
-/// agent, and its ends as a device needs them: it knows no global address. Any
-/// step but kCopy; a put or get has at least one byte. The caller has checked
-/// only its own end.
+/// agent. Its ends are as a device needs them, because a device knows no global
+/// address. Any step but kCopy; a put or get has at least one byte. The caller
+/// has checked only its own end.
 struct RemoteStep : protocol::Step {
   std::uint32_t key = 0;         ///< Index of an entry of the peer's key table.
   std::uint32_t local_key = 0;   ///< This process's region of `local_memory`.
@@ -112,7 +112,7 @@ class MessageSink {
   /// effects are in the peer's memory, and their results in this process's.
   virtual void on_posted_done(std::uint64_t /*token*/) {}
 
-  /// The peer is lost: nothing will reach it or come from it, and no step that
+  /// The peer is lost. Nothing will reach it or come from it, and no step that
   /// was posted to it touches memory of this process any more. `peer` is this
   /// process itself when it can reach no peer at all, for example because its
   /// device was removed. `why` goes into the message to the user.
@@ -185,16 +185,15 @@ class Endpoint {
                                                  std::uint64_t remote_address);
 
   /// Posts steps for execution in order: all of them, or none. The memory at
-  /// `local_memory` is the transport's until the steps are complete.
-  /// kOk: MessageSink::on_posted_done(token) follows once, after this call has
-  /// returned; or the peer is reported as failed.
-  /// kAgain: there is no room now; poll, then post the steps again.
-  /// kUnsupported: the endpoint does not take these steps, now or ever. The
-  /// caller sends them as a message, and the peer's agent reports what is wrong
-  /// with them if anything is. Steps with an atomic that only the device may
-  /// execute (Capabilities::executes_atomics) are different: the caller posts
-  /// several one by one, and sends a refused single one only to learn the
-  /// error.
+  /// `local_memory` is the transport's until the steps are complete. kOk:
+  /// MessageSink::on_posted_done(token) follows once, after this call has
+  /// returned; or the peer is reported as failed. kAgain: there is no room now;
+  /// poll, then post the steps again. kUnsupported: the endpoint does not take
+  /// these steps, now or ever. The caller sends them as a message, and the
+  /// peer's agent reports what is wrong with them if anything is. Steps with an
+  /// atomic that only the device may execute (Capabilities::executes_atomics)
+  /// are different. The caller posts several one by one, and sends a refused
+  /// single one only to learn the error.
   [[nodiscard]] virtual Status post(std::span<const RemoteStep> steps,
                                     std::uint64_t token);
 
@@ -268,7 +267,8 @@ class Transport {
   virtual void flush() = 0;
 
   /// Sends what send() kept back, except for messages to a peer that owes an
-  /// answer: those may wait for the answer's acknowledgement to share a packet.
+  /// answer. Such messages may wait for the answer's acknowledgement to share a
+  /// packet.
   virtual void flush_idle() { flush(); }
 
   /// A region was registered: from now on peers may access it, and post(),

@@ -1,6 +1,6 @@
-// The peer whose address card does not fit this process's own: the endpoint to
-// it is refused, and the next poll() ends the job, since other ranks may wait
-// for what this process cannot send. One part of each transport between hosts.
+// The peer whose address card does not fit this process's own. The endpoint to
+// it is refused, and the next poll() ends the job. Other ranks may wait for
+// what this process cannot send. One part of each transport between hosts.
 #pragma once
 
 #include <string_view>
@@ -34,9 +34,10 @@ class UnfitPeer {
 
  private:
   std::string_view network_;  ///< The name in the report.
-  ProcId peer_ = 0;           ///< The first such peer.
+  // refuse() writes these fields.
+  ProcId peer_ = 0;  ///< The first such peer.
   bool is_found_ = false;
-  bool is_unreported_ = false;  ///< Set when found; report() clears it.
+  bool is_unreported_ = false;  ///< report() clears it.
 };
 
 }  // namespace acp::transport

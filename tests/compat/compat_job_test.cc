@@ -119,6 +119,8 @@ TEST_CASE("Seed, SeedT: one number for each node", "[scu]") {
   CHECK(has(few, "has 3 numbers; this node needs number 4"));
 }
 
+// Proves that each node has a file, that "stderr" is no file, and that a file
+// that cannot be written ends the job.
 TEST_CASE("LOGFILE: what each node does, in a file of its own", "[scu]") {
   const Folder folder;
   const auto outcome =
@@ -140,6 +142,8 @@ TEST_CASE("LOGFILE: what each node does, in a file of its own", "[scu]") {
   CHECK(has(wrong, "cannot write '/no/folder/log.0': No such file"));
 }
 
+// First the failures that the probe provokes after its start, each by a mode.
+// Then the failures of the grid, which end the job before.
 TEST_CASE("SCU: failures are told and end the job", "[scu]") {
   struct Case {
     std::string mode;

@@ -98,6 +98,8 @@ SPMD_CASE(acp_create_ch_refuses, "acp_create_ch: refuses wrong ranks") {
   }
 }
 
+// Either end goes first, with a barrier in between. So the first end has
+// created its channel and posted its message before the other end exists.
 SPMD_CASE(acp_create_ch_does_not_wait,
           "acp_create_ch: returns before the other rank has called it") {
   NEEDS_PAIRS();
@@ -126,6 +128,8 @@ SPMD_CASE(acp_create_ch_does_not_wait,
   }
 }
 
+// The sender uses the channels backwards, so that a channel that met another
+// one's partner would bring a wrong number.
 SPMD_CASE(acp_create_ch_matches_in_order,
           "acp_create_ch: several channels of a pair meet in order") {
   NEEDS_PAIRS();
@@ -171,6 +175,8 @@ SPMD_CASE(acp_nbsend_ch_sizes, "acp_nbsend_ch: messages of all sizes") {
   EXPECT_EQ(acp_free_ch(ch), 0);
 }
 
+// The requests outnumber every window, and the newest is waited for first. So
+// acp_wait_ch has to complete all that come before.
 SPMD_CASE(acp_nbsend_ch_any_number,
           "acp_nbsend_ch: any number may be posted, and waited for backwards") {
   NEEDS_PAIRS();
@@ -218,6 +224,9 @@ SPMD_CASE(acp_nbrecv_ch_discards,
   EXPECT_EQ(acp_free_ch(ch), 0);
 }
 
+// The arguments that need no channel come first, because a rank without a
+// partner ends there. Of two requests one is waited for already, and only the
+// other may succeed.
 SPMD_CASE(acp_wait_ch_refuses,
           "acp_wait_ch: a request is waited for once, and has to exist") {
   EXPECT_FAILS(acp_wait_ch(ACP_REQUEST_NULL), kFailed, ACPX_INVALID_ARGUMENT);
@@ -247,6 +256,8 @@ SPMD_CASE(acp_wait_ch_refuses,
   EXPECT_EQ(acp_free_ch(ch), 0);
 }
 
+// The same calls are refused on no channel, in the wrong direction, and on a
+// channel that is being freed.
 SPMD_CASE(acp_nbsend_ch_refuses,
           "acp_nbsend_ch, acp_nbrecv_ch: wrong direction, dead channel, NULL") {
   std::uint64_t number = 0;
@@ -281,6 +292,8 @@ SPMD_CASE(acp_nbsend_ch_refuses,
   EXPECT_FAILS(acp_wait_ch(freed), kFailed, ACPX_INVALID_ARGUMENT);
 }
 
+// The sizes go each way that a message can take. The channel is freed before
+// its requests are waited for.
 SPMD_CASE(acp_free_ch_completes,
           "acp_free_ch: completes what was sent before; requests outlive it") {
   NEEDS_PAIRS();
@@ -469,6 +482,7 @@ SPMD_CASE(acp_nbsend_ch_bursts,
   EXPECT_EQ(acp_sync(), 0);
 }
 
+// Each number tells its sender, its receiver and the round.
 SPMD_CASE(acp_create_ch_all_to_all,
           "acp_create_ch: every rank to every other at the same time") {
   const int procs = acp_procs();
@@ -526,6 +540,8 @@ SPMD_CASE(acp_create_ch_again_and_again,
   }
 }
 
+// The order of the messages is open with several senders. So the receivers
+// count how often each number came.
 SPMD_CASE(acp_nbsend_ch_by_threads,
           "acp_nbsend_ch: several threads share a channel") {
   NEEDS_PAIRS();
@@ -558,6 +574,8 @@ SPMD_CASE(acp_nbsend_ch_by_threads,
   EXPECT_EQ(acp_free_ch(ch), 0);
 }
 
+// A request is pending when the ranks are renumbered. Its channel has another
+// number afterwards, and is dead.
 SPMD_CASE(acp_reset_ends_channels,
           "acp_reset: ends all channels; the next ones work") {
   const int me = acp_rank();

@@ -32,6 +32,8 @@ SPMD_CASE(acp_create_deque_capacity, "acp_create_deque: empty, with room") {
   acp_destroy_deque(deque);
 }
 
+// A range may lie in two pieces, so their sizes are added. Then come a range
+// beyond the end and a range backwards.
 SPMD_CASE(acpx_dereference_range_deque_pieces,
           "acpx_dereference_range_deque: the bytes of a range") {
   const sequence::Scratch scratch;
@@ -111,6 +113,8 @@ SPMD_CASE(acpx_take_front_deque_once,
   acp_sync();
 }
 
+// The queue holds 40 elements at most, and thousands pass through. If it did
+// not turn round, it would outgrow its capacity.
 SPMD_CASE(acp_deque_as_a_queue,
           "deque: a queue that moves through its memory keeps its size") {
   const sequence::Scratch scratch;

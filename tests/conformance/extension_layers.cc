@@ -163,6 +163,8 @@ SPMD_CASE(acpx_pointer_reaches,
   EXPECT_FAILS(acpx_pointer(heap.mine(128)), nullptr, ACPX_BAD_ADDRESS);
 }
 
+// Announces to the right neighbour, twice, and to the rank itself. A copy over
+// the announced bytes then proves that the hint changes no result.
 SPMD_CASE(acpx_announce_memory_tells,
           "acpx_announce_memory: a hint to any rank, and its errors") {
   const int right = spmd::right_of(acp_rank());
@@ -190,6 +192,8 @@ SPMD_CASE(acpx_announce_memory_tells,
   }
 }
 
+// Where the answer is 1, the owner counts with CPU atomics and all other ranks
+// with the library's, and no count may be lost.
 SPMD_CASE(acpx_atomics_agree_answers,
           "acpx_atomics_agree: one answer for all; then both kinds mix") {
   EXPECT_FAILS(acpx_atomics_agree(-1), -1, ACPX_BAD_RANK);
@@ -237,6 +241,9 @@ SPMD_CASE(acpx_add_progress_bad,
                ACPX_INVALID_ARGUMENT);
 }
 
+// The first step says that it has moved something, and the second does not, but
+// both have to run. After the removal of the first, 50 more passes must not run
+// it.
 SPMD_CASE(progress_while_waiting,
           "progress steps: run while the program waits, one at a time") {
   Steps one;

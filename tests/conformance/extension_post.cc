@@ -70,6 +70,8 @@ std::size_t my_place(std::size_t bytes) {
 
 }  // namespace
 
+// A model in this rank says what each step returns and leaves. It is compared
+// after each chain of one step, to every peer.
 SPMD_CASE(acpx_post_every_opcode,
           "acpx_post: every opcode alone, to every rank, to itself too") {
   for (const Memory memory : kMemories) {
@@ -109,6 +111,8 @@ SPMD_CASE(acpx_post_every_opcode,
   }
 }
 
+// Each step reads what the step before it has written, and all results come to
+// different words. So a step out of order shows.
 SPMD_CASE(acpx_post_sees_own_steps,
           "acpx_post: each step sees the steps before it") {
   for (const Memory memory : kMemories) {
@@ -142,6 +146,8 @@ SPMD_CASE(acpx_post_sees_own_steps,
   }
 }
 
+// Each rank has words of its own on every peer, so that a sequential model can
+// say what a chain returns.
 SPMD_CASE(acpx_post_against_a_model,
           "acpx_post: random chains match a sequential model") {
   for (const Memory memory : kMemories) {
@@ -325,6 +331,8 @@ SPMD_CASE(acpx_flush_sends,
   }
 }
 
+// A good step stands before each bad one. It must not have run: the word is 0
+// in the end.
 SPMD_CASE(acpx_post_bad_chains,
           "acpx_post: a chain that is wrong in itself fails in the call") {
   const Block block(Memory::kLibrary, 256);
@@ -436,6 +444,8 @@ SPMD_CASE(acpx_post_stops_at_a_put,
   EXPECT_EQ(static_cast<std::size_t>(changed), has_first ? kBytes : 0);
 }
 
+// Chains and copies alternate, each ordered on the one before. Each copy puts
+// the old value of the add before it, so the last one puts rounds - 1.
 SPMD_CASE(acpx_post_orders,
           "acpx_post: starts after its order, and others order on it") {
   for (const Memory memory : kMemories) {
@@ -477,7 +487,7 @@ SPMD_CASE(acpx_put_signal_large,
         return (round * kParts + part) * 50 + static_cast<std::uint64_t>(from);
       };
       // All are under way at once, and each part is looked at when its signal
-      // has come: signals of unordered chains may come in any order.
+      // has come. Signals of unordered chains may come in any order.
       for (std::size_t part = 0; part < kParts; ++part) {
         spmd::fill_pattern(block.bytes().subspan(part * kBytes, kBytes),
                            salt(acp_rank(), part));
@@ -503,6 +513,8 @@ SPMD_CASE(acpx_put_signal_large,
   }
 }
 
+// Each rank signals the rank after next with bytes of its neighbour, so it has
+// neither end. The bytes have to be there when the word changes.
 SPMD_CASE(acpx_put_signal_between_others,
           "acpx_put_signal: a source on a third rank, size 0, bad words") {
   constexpr std::size_t kBytes = 5'000;

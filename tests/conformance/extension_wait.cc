@@ -35,6 +35,8 @@ int word_is_set(void* arg) {
 
 }  // namespace
 
+// A value that differs is returned at once with any limit. A time-out leaves
+// both the value and acp_errno alone.
 SPMD_CASE(acpx_wait_word_answers,
           "acpx_wait_word: differs already, time-out, poll, no value wanted") {
   for (const Memory memory : kMemories) {
@@ -73,6 +75,8 @@ SPMD_CASE(acpx_wait_word_bad,
   EXPECT_EQ(value, 77U);
 }
 
+// No signal comes with the put. The waiter has to notice the word by its own
+// looks, in each of many rounds.
 SPMD_CASE(acpx_wait_word_plain_store,
           "acpx_wait_word: a plain put, which wakes nobody, is noticed") {
   SPMD_NEEDS_RANKS(2);
@@ -122,6 +126,8 @@ SPMD_CASE(acpx_wait_until_a_word,
   }
 }
 
+// The copy is large, so that it may still be under way at the first question.
+// How often 1 comes is open, so only the last answer is fixed.
 SPMD_CASE(acpx_complete_timeout_answers,
           "acpx_complete_timeout: 0 when complete, 1 only while it is not") {
   constexpr std::size_t kBytes = std::size_t{16} << 20;
@@ -222,6 +228,8 @@ SPMD_CASE(
   }
 }
 
+// The signal is ordered behind the put in each of three ways. When the sleeper
+// wakes, the put has to be complete.
 SPMD_CASE(signals_to_myself,
           "acpx_put_signal: no bytes, on an own word that another thread waits "
           "for, after a put to a neighbour") {
@@ -252,6 +260,8 @@ SPMD_CASE(signals_to_myself,
   }
 }
 
+// Each signal adds 1, so the sleeper may see several at once. The sum tells
+// whether one was lost.
 SPMD_CASE(signals_from_all,
           "acpx_put_signal: all ranks signal one sleeper, none is lost") {
   const Block block(Memory::kLibrary, 192);
@@ -277,6 +287,8 @@ SPMD_CASE(signals_from_all,
   }
 }
 
+// The signal may come before, between or after the two threads fall asleep.
+// Both have to see it in each round.
 SPMD_CASE(two_threads_wait,
           "acpx_wait_word: two threads sleep on one word, both wake") {
   SPMD_NEEDS_RANKS(2);

@@ -62,7 +62,7 @@ bool has_windows() {
   return is_far && (name == "ucx" || name == "verbs");
 }
 
-/// Ends a region that the rank to the left has used: in odd rounds without a
+/// Ends a region that the rank to the left has used. In odd rounds it does not
 /// wait until that rank has forgotten how to reach the region.
 void end_used(acp_atkey_t key, std::size_t round) {
   if (round % 2 != 0 && has_windows()) {
@@ -122,6 +122,8 @@ SPMD_CASE(
   EXPECT(acp_errno == ACPX_INVALID_ARGUMENT || acp_errno == ACPX_TOO_LARGE);
 }
 
+// The foreign key is live, and its owner unregisters it only after the barrier.
+// So the failure is not due to its end.
 SPMD_CASE(acp_unregister_memory_bad,
           "acp_unregister_memory: a dead, foreign or invented key fails") {
   std::array<std::byte, 64> bytes{};
@@ -143,6 +145,8 @@ SPMD_CASE(acp_unregister_memory_bad,
   EXPECT_FAILS(acp_unregister_memory(other), -1, ACPX_BAD_KEY);
 }
 
+// The region begins at many offsets from a multiple of 64, since the low bits
+// of an address are those of the pointer.
 SPMD_CASE(acp_query_ga_bounds,
           "acp_query_ga: first to last byte; outside, dead, foreign key fail") {
   auto bytes = std::make_unique<std::byte[]>(1000);
@@ -171,6 +175,8 @@ SPMD_CASE(acp_query_ga_bounds,
                ACPX_BAD_KEY);
 }
 
+// Every color copies in both directions, between memory that was registered
+// with that color.
 SPMD_CASE(acp_colors_of_addresses,
           "acp_colors, acp_query_color: every color can be used") {
   EXPECT(acp_colors() >= 1);
@@ -361,6 +367,8 @@ SPMD_CASE(two_hundred_regions,
   }
 }
 
+// Registers one piece of memory until no key is left. One key that comes back
+// has to be enough for the next region.
 SPMD_CASE(all_keys_taken,
           "acp_register_memory: fails when all keys are taken, recovers") {
   std::array<std::byte, 64> bytes{};
@@ -385,6 +393,9 @@ SPMD_CASE(all_keys_taken,
   }
 }
 
+// In each of twenty rounds the right neighbour uses the old address before it
+// ends. What it has learnt of the old region must not lead it to the new one,
+// which is the same memory.
 SPMD_CASE(
     stale_keys,
     "acp_unregister_memory: a stale address fails, here and from others") {
@@ -525,6 +536,8 @@ SPMD_CASE(overlapping_regions,
   EXPECT_EQ(acp_unregister_memory(part), 0);
 }
 
+// The offsets lie at both ends of the region and on both sides of 4 GiB. The
+// pages that are never touched take no memory.
 SPMD_CASE(region_above_4_gib,
           "acp_register_memory: 5 GiB, sparse, to the last byte") {
   constexpr std::size_t kBytes = std::size_t{5} << 30;

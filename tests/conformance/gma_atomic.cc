@@ -225,6 +225,8 @@ SPMD_CASE(atomics_misaligned, "atomics: dst and src must be aligned") {
   EXPECT_EQ(block.word(0).load(), 0U);
 }
 
+// Each kind of atomic gets a bad result address and a bad word. The word that
+// all could have changed is 0 in the end.
 SPMD_CASE(atomics_bad_addresses,
           "atomics: no address, no rank, outside its region: rejected") {
   const Block block(Memory::kRegistered, 256);

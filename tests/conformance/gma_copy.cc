@@ -31,6 +31,8 @@ struct Transfer {
   std::size_t size;
 };
 
+/// The source and the guards are written before one barrier, and the copy is
+/// complete before the next. So no rank writes while another copies or looks.
 void check_transfer(const Block& source, const Block& target, Transfer t) {
   const std::uint64_t salt = t.size + t.from_offset * 3 + t.to_offset;
   if (acp_rank() == t.from) {
@@ -154,6 +156,9 @@ SPMD_CASE(acp_copy_all_pairs,
   }
 }
 
+// Each rank gets from its right neighbour, and then copies from it to the next
+// one. After the last barrier it has the bytes of its left neighbour, which
+// another rank has copied.
 SPMD_CASE(acp_copy_large, "acp_copy: 100 MiB put, got and between others") {
   for (const Memory memory : kMemories) {
     const std::size_t full = memory == Memory::kLibrary ? 16 << 20 : 100 << 20;
@@ -270,6 +275,8 @@ SPMD_CASE(acp_copy_against_a_model,
   }
 }
 
+// Each end is bad in turn, also by sizes that wrap around the address space. No
+// byte of the target may have changed.
 SPMD_CASE(acp_copy_bad_addresses,
           "acp_copy: no address, no rank, outside its region: rejected") {
   for (const Memory memory : kMemories) {

@@ -88,6 +88,8 @@ SPMD_CASE(followers_do_not_start,
   }
 }
 
+// The failed handle is used as an order in each of three ways after its failure
+// was collected, and the copies have to run.
 SPMD_CASE(collected_failures_are_over,
           "order: after the failure is collected its handle is satisfied") {
   const Block block(Memory::kLibrary, 256);
@@ -109,6 +111,8 @@ SPMD_CASE(collected_failures_are_over,
   }
 }
 
+// One bad copy stands in the middle of many good ones. A transport that refuses
+// it in the call leaves no failure to collect.
 SPMD_CASE(failure_among_many,
           "acp_complete: one failure among many concerns only itself") {
   const std::size_t count = spmd::scaled(10'000, 500);

@@ -75,6 +75,7 @@ SPMD_CASE(chain_of_cont,
   }
 }
 
+// All copies go to one word, so only the order decides which value stays.
 SPMD_CASE(cont_never_overtakes,
           "order: CONT on one path keeps the order, the last one wins") {
   for (const Memory memory : kMemories) {
@@ -160,6 +161,8 @@ SPMD_CASE(cont_against_a_model,
   }
 }
 
+// The data are registered memory and the flag is library memory, which may take
+// different ways. A rank that sees the flag has to see the data.
 SPMD_CASE(cont_data_then_flag,
           "order: a flag put with CONT arrives after its data") {
   SPMD_NEEDS_RANKS(2);
@@ -209,6 +212,8 @@ SPMD_CASE(put_then_get,
   }
 }
 
+// Five handles that are not under way: a completed one, the first, and three
+// that were never given. As orders they must not make a copy wait.
 SPMD_CASE(old_and_future_handles,
           "order: old handles are satisfied, handles of the future are NULL") {
   for (const Memory memory : kMemories) {
@@ -244,6 +249,8 @@ SPMD_CASE(acp_complete_special,
   EXPECT_EQ(acp_errno, 0);
 }
 
+// The operations are many more than a rank can have queued, so issuing has to
+// wait and go on. Each copy has a word of its own.
 SPMD_CASE(hundred_thousand_in_flight,
           "acp_copy: 100,000 in flight, none fails, all arrive") {
   for (const Memory memory : kMemories) {
@@ -271,6 +278,8 @@ SPMD_CASE(hundred_thousand_in_flight,
   }
 }
 
+// The small copy could be there first. Its completion still means the
+// completion of the large one.
 SPMD_CASE(completion_in_order,
           "acp_complete: a small copy completes after the large one before") {
   const std::size_t large_bytes = spmd::scaled(8 << 20, 1 << 20);
@@ -336,6 +345,8 @@ SPMD_CASE(acp_inquire_in_order,
   }
 }
 
+// Each copy is ordered on the one before, so the data pass every rank in turn,
+// although this rank issues all copies.
 SPMD_CASE(relay_between_others,
           "order: data goes round all ranks by copies of one rank") {
   SPMD_NEEDS_RANKS(2);

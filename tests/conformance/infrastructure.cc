@@ -206,6 +206,8 @@ SPMD_CASE(acp_sync_many,
   }
 }
 
+// One rank comes late in each round, when all others have timed out twice and
+// told it. They go on by either of the two functions.
 SPMD_CASE(acpx_sync_timeout_goes_on,
           "acpx_sync_timeout: what timed out is gone on with, by either call") {
   SPMD_NEEDS_RANKS(2);
@@ -241,6 +243,8 @@ SPMD_CASE(acpx_sync_timeout_goes_on,
   }
 }
 
+// Rank 0 comes to the barrier only when all others have tried acp_reset in
+// vain. So their barrier is open during the trial.
 SPMD_CASE(acp_reset_refuses_an_open_barrier,
           "acp_reset: fails at once while a barrier that timed out is open") {
   SPMD_NEEDS_RANKS(2);
@@ -264,6 +268,8 @@ SPMD_CASE(acp_reset_refuses_an_open_barrier,
   EXPECT_EQ(acp_sync(), 0);
 }
 
+// Each rank puts to all, and looks at the words of all after the barrier. The
+// second barrier keeps the next round's puts away.
 SPMD_CASE(acp_sync_shows_stores,
           "acp_sync: what was put and completed before is there after") {
   Block block(Memory::kLibrary, 64 * 8);
@@ -296,6 +302,8 @@ SPMD_CASE(acp_reset_permutations,
   }
 }
 
+// Every word of starter memory is set before, and every word is 0 after. The
+// old key fails in both kinds of calls.
 SPMD_CASE(acp_reset_clears,
           "acp_reset: starter memory is zero, keys are dead") {
   static std::uint64_t word = 0;
@@ -317,6 +325,8 @@ SPMD_CASE(acp_reset_clears,
       ACPX_BAD_KEY);
 }
 
+// The copy is large and not waited for. After the renumbering its bytes have to
+// be with the former right neighbour.
 SPMD_CASE(acp_reset_completes,
           "acp_reset: completes what is outstanding before it renumbers") {
   static std::vector<std::byte> source(std::size_t{1} << 20);

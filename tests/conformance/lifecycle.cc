@@ -65,6 +65,8 @@ void expect_memory_fails(int code) {
   EXPECT_FAILS(acp_query_starter_ga(0), ACP_GA_NULL);
 }
 
+/// Calls each function of section 4.11 once. acp_complete returns nothing, so
+/// only acp_errno can show its failure.
 void expect_access_fails(int code) {
   constexpr acp_handle_t kNo = ACP_HANDLE_NULL;
   EXPECT_FAILS(acp_copy(8, 8, 8, kNo), kNo);
@@ -306,6 +308,7 @@ void run_without_arguments() {
 
 }  // namespace
 
+/// One mode for each process, because a process can join a job only once.
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "outside") {

@@ -136,6 +136,9 @@ class Model {
       acp_destroy_list(pair.handle);
   }
 
+  /// Both lists may be one, as functions with two lists allow that. A list is
+  /// cleared now and then, so that short lists are frequent and a check stays
+  /// cheap.
   void step() {
     Pair& a = pairs_[below(2)];
     Pair& b = pairs_[below(2)];
@@ -394,6 +397,8 @@ std::uint64_t element(std::size_t number) {
   return (static_cast<std::uint64_t>(acp_rank()) + 1) << 32 | number;
 }
 
+/// Each function that takes a list has to fail, also where the dead list is the
+/// second of two, or both are one.
 void expect_dead(const Scratch& scratch, acp_list_t list, acp_list_t alive) {
   const spmd::StderrCapture quiet;
   const int code = ACPX_INVALID_ARGUMENT;
@@ -444,6 +449,8 @@ SPMD_CASE(acp_list_model, "list: random operations, as std::list") {
   acp_sync();
 }
 
+// Words tell their rank and number. So rank 0 sees that the elements of each
+// rank are in the order of its pushes, forwards and backwards.
 SPMD_CASE(acp_push_back_list_contention,
           "acp_push_back_list: all ranks at once, nothing lost") {
   const Scratch scratch;
@@ -516,6 +523,8 @@ SPMD_CASE(acp_erase_list_contention,
   if (acp_rank() == 0) acp_destroy_list(list);
 }
 
+// Ranks give the two lists in both orders, which would deadlock if locks were
+// taken in the order of the arguments. All ten elements must remain.
 SPMD_CASE(acp_merge_list_contention,
           "acp_merge_list: merge(a, b) beside merge(b, a), swaps, splices") {
   const Scratch scratch;
@@ -556,6 +565,8 @@ SPMD_CASE(acp_merge_list_contention,
   }
 }
 
+// The bad calls fail, and the list has to be whole afterwards: it can be
+// sorted, and read in both directions.
 SPMD_CASE(acp_sort_list_comparators,
           "acp_sort_list: comparators that call the list or make no sense") {
   const Scratch scratch;
@@ -595,6 +606,8 @@ SPMD_CASE(acp_list_refuses_handles, "list: no, destroyed and other handles") {
   acp_destroy_list(alive);
 }
 
+// Three iterators are bad: of an erased element, of another list, and of no
+// element. At the end both lists have to be as they were.
 SPMD_CASE(acp_list_refuses_iterators,
           "list: erased and foreign iterators, ranges, ranks, sources") {
   const Scratch scratch;
@@ -652,6 +665,8 @@ SPMD_CASE(acp_list_refuses_iterators,
   acp_destroy_list(other);
 }
 
+// Makes and destroys lists on the neighbour's heap, and then allocates nearly
+// the whole heap. That fails if the lists have left blocks behind.
 SPMD_CASE(acp_destroy_list_leaks_nothing, "acp_destroy_list: no leak") {
   std::uint64_t heap = 0;
   EXPECT_EQ(acpx_setting("ACP_HEAP_SIZE", &heap), 0);

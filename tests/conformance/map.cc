@@ -81,6 +81,9 @@ class Model {
       acp_destroy_map(pair.handle);
   }
 
+  /// Does one random call on the map and on the model, and compares the sizes
+  /// after each. The contents are compared only now and then, because a walk
+  /// takes long.
   void step() {
     Pair& a = pairs_[below(2)];
     Pair& b = pairs_[below(2)];
@@ -158,6 +161,8 @@ class Model {
     a.shadow.erase(key);
   }
 
+  /// Looks the key up twice: by an iterator, and into a buffer that may be too
+  /// small for the value.
   void find(Pair& a) {
     const Bytes key = some_key();
     const acp_element_t element = put(key, 10'000);
@@ -197,6 +202,9 @@ class Model {
     std::memcpy(value.data(), &before, 8);
   }
 
+  /// Inserts several keys, of which some are known, by one call. Then it finds
+  /// all of them by one call. No key appears twice, so each result follows from
+  /// the model.
   void several(Pair& a) {
     const std::size_t count = below(40);
     std::vector<acp_pair_t> pairs;
@@ -236,6 +244,8 @@ class Model {
     }
   }
 
+  /// Both maps may be one. Then move, swap, merge and assign have to change
+  /// nothing, as in the model.
   void whole(Pair& a, Pair& b, std::size_t what) {
     switch (what % 6) {
       case 0:
@@ -304,6 +314,8 @@ acp_pair_t pair_of(const Scratch& scratch,
   return {scratch.put_word(key, 0), scratch.put_word(value, 64)};
 }
 
+/// Each function that takes a map has to fail, also where the dead map is the
+/// second of two. The live map must not change.
 void expect_dead(const Scratch& scratch, acp_map_t map, acp_map_t alive) {
   const spmd::StderrCapture quiet;
   const int code = ACPX_INVALID_ARGUMENT;
@@ -356,6 +368,8 @@ SPMD_CASE(acp_insert_map_one_key,
   destroy_shared(map);
 }
 
+// All ranks add to few keys. The sum over the ranks says what each value has to
+// be.
 SPMD_CASE(acpx_upsert_add8_map_contention,
           "acpx_upsert_add8_map: exact counts when all ranks count") {
   const Scratch scratch;
@@ -428,6 +442,9 @@ SPMD_CASE(acp_map_contention,
   destroy_shared(map);
 }
 
+// The map has few buckets, so nearly all elements lie in overflow buckets.
+// Every rank inserts keys of its own, and removes each seventh. All ranks have
+// to agree on the size after both.
 SPMD_CASE(acp_map_overflow, "map: many more elements than slots") {
   const Scratch scratch;
   const acp_map_t map = create_shared(4);
@@ -454,6 +471,8 @@ SPMD_CASE(acp_map_overflow, "map: many more elements than slots") {
   destroy_shared(map);
 }
 
+// All ranks add to one value by its address, while other keys come and go
+// beside it. An add to a moved value would be lost.
 SPMD_CASE(acp_map_values_do_not_move,
           "map: a value's address stays while others come and go") {
   const Scratch scratch;
@@ -478,6 +497,8 @@ SPMD_CASE(acp_map_values_do_not_move,
   destroy_shared(map);
 }
 
+// The map is swapped by another rank each time. All ranks have used both maps
+// before, so they know directories that are stale.
 SPMD_CASE(acp_swap_map_stale,
           "acp_swap_map: others know the swapped map by their old directory") {
   const Scratch scratch;
@@ -589,6 +610,9 @@ SPMD_CASE(acp_map_refuses_values, "map: ranks, slots, keys, iterators") {
   acp_destroy_map(map);
 }
 
+// Makes and destroys maps whose control lies on the neighbour, some of them
+// cleared before. Then it allocates nearly the whole heap, which fails if the
+// maps have left blocks behind.
 SPMD_CASE(acp_destroy_map_leaks_nothing, "acp_destroy_map: no leak") {
   std::uint64_t heap = 0;
   EXPECT_EQ(acpx_setting("ACP_HEAP_SIZE", &heap), 0);

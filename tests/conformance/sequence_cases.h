@@ -616,6 +616,8 @@ void run_no_memory() {
   acp_sync();
 }
 
+/// Makes and destroys structures on the neighbour's heap, and then allocates
+/// nearly the whole heap. That fails if they have left blocks behind.
 template <typename S>
 void run_leak() {
   std::uint64_t heap = 0;

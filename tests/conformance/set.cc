@@ -65,6 +65,9 @@ class Model {
       acp_destroy_set(pair.handle);
   }
 
+  /// Does one random call on the set and on the model, and compares the sizes
+  /// after each. Few keys exist, so each is inserted, removed and found many
+  /// times.
   void step() {
     Pair& a = pairs_[below(2)];
     Pair& b = pairs_[below(2)];
@@ -106,6 +109,8 @@ class Model {
 
   std::size_t below(std::size_t n) { return random_() % n; }
 
+  /// The contents of the local part of b are read before the call, because some
+  /// calls change it. Both sets may be one.
   void whole(Pair& a, Pair& b, std::size_t what) {
     const bool is_one = &a == &b;
     const Shadow mine = contents(scratch_, b.handle, true);
@@ -226,6 +231,8 @@ SPMD_CASE(acp_insert_set_contention,
   acp_sync();
 }
 
+// A handle is bad in four ways: no address, memory of the program, a map, and a
+// set that was destroyed. For each of them every function is tried.
 SPMD_CASE(acp_set_refuses, "set: bad handles, keys and iterators") {
   const Scratch scratch;
   const spmd::StderrCapture quiet;

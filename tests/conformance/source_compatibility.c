@@ -1,7 +1,7 @@
-/* A program as users write them: plain C over acp.h alone, with every
- * function, type and constant of chapters 4.1 and 4.9 to 4.11, and with
- * the data structures of 4.3 to 4.8. Compiled as
- * C11 and as C++ with all warnings as errors; then it runs. */
+/* A program as users write them, in plain C over acp.h alone. It has every
+ * function, type and constant of chapters 4.1 and 4.9 to 4.11. It also has the
+ * data structures of 4.3 to 4.8. Compiled as C11 and as C++ with all warnings
+ * as errors; then it runs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -139,6 +139,8 @@ static void workspaces(acp_ga_t mine) {
   acp_destroy_ws(ws);
 }
 
+/* The constants come before acp_init. Copies and atomics come next, and then
+ * the structures, which need the heap. */
 int main(int argc, char** argv) {
   uint64_t no_values[] = {ACP_GA_NULL, ACP_ATKEY_NULL, ACP_HANDLE_NULL};
   size_t i;

@@ -64,6 +64,8 @@ SPMD_CASE(acp_push_back_vector_sizes,
   acp_sync();
 }
 
+// The order of the pushes of several threads is open. So rank 0 sorts the
+// words, and looks whether each number of each rank is there once.
 SPMD_CASE(acp_vector_threads, "vector: several threads of each rank push") {
   const sequence::Scratch scratch;
   acp_vector_t vector{};

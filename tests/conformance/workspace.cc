@@ -41,6 +41,8 @@ SPMD_CASE(acp_create_ws_refuses, "acp_create_ws: no bytes, no memory") {
   acp_destroy_ws(create(100));
 }
 
+// Each rank is the one that differs in turn, and then all differ. Afterwards
+// ranks that agree have to get a workspace.
 SPMD_CASE(acp_create_ws_refuses_differing,
           "acp_create_ws: ranks that want different ones") {
   if (acp_procs() == 1) {
@@ -127,6 +129,8 @@ SPMD_CASE(acp_setparams_ws_refuses, "acp_setparams_ws: a rank that is none") {
   EXPECT_FAILS(acp_setparams_ws(SIZE_MAX, 0), 1, ACPX_BAD_RANK);
 }
 
+// Offset and size are beyond the end alone and by a sum that wraps. The memory
+// of the caller must not change.
 SPMD_CASE(acp_read_ws_refuses,
           "acp_read_ws, acp_write_ws: beyond the end, no workspace") {
   const spmd::StderrCapture quiet;

@@ -82,6 +82,8 @@ void settle(acp_handle_t handle) {
 
 }  // namespace
 
+// Each call is wrong in one argument, and its line has to show the value of
+// that argument or name it.
 SPMD_CASE(lines_of_registration, "bad registrations: one line each") {
   static std::array<std::byte, 64> bytes;
   expect_one_line("NULL", "the address is NULL",
@@ -103,6 +105,8 @@ SPMD_CASE(lines_of_registration, "bad registrations: one line each") {
   EXPECT_EQ(acp_unregister_memory(key), 0);
 }
 
+// Each function gets a pointer, a key or an address where another of the three
+// belongs. The line has to say where the right one comes from.
 SPMD_CASE(lines_of_mixed_up_values,
           "pointers, keys and addresses in the place of each other: a hint") {
   static std::array<std::byte, 64> bytes;
@@ -251,6 +255,8 @@ SPMD_CASE(lines_of_words, "bad words to wait for: one line each") {
   }
 }
 
+// A copy and a put leave starter memory by half of their bytes, and a signal by
+// its whole word. All three lines have to show the sizes.
 SPMD_CASE(
     lines_of_starter_memory,
     "bytes that leave starter memory: the line has sizes and the option") {

@@ -1,6 +1,6 @@
 // A program whose last rank returns from main without acp_finalize, and whose
 // static objects take some time to be destroyed. Rank 0 goes on adding to a
-// counter of the last rank: the library's threads there must still answer, and
+// counter of the last rank. The library's threads there must still answer, and
 // must not touch an object that was destroyed. death_test.cc runs it.
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
-// A program for death_test.cc: one rank, the victim, dies at a chosen moment in
-// a chosen way, and the other ranks wait for it until the job is ended.
+// A program for death_test.cc. One rank, the victim, dies at a chosen moment in
+// a chosen way. The other ranks wait for it until the job is ended.
 //
 //   victim MOMENT HOW FILE [marker]
 //
@@ -96,8 +96,8 @@ bool is_asleep(pid_t thread) {
 }
 
 /// Starts a thread that kills this process in the middle of a call of the
-/// calling thread: after it was seen asleep 20 times, or, at moments without
-/// sleep, after it has completed 20 operations.
+/// calling thread. It kills after the caller was seen asleep 20 times. At
+/// moments without sleep it kills after the caller has completed 20 operations.
 void die_from_another_thread(const Plan& plan) {
   const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
   std::thread([plan, thread] {

@@ -1,6 +1,6 @@
 // Fuzz target: any bytes as an input file of macprun. A file that is accepted
 // has a command and a count of processes for each runtime environment, each on
-// a line that the file has; a refusal names such a line too, or the whole file.
+// a line that the file has. A refusal names such a line too, or the whole file.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

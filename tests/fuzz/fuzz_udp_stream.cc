@@ -149,6 +149,8 @@ struct UnderWay {
 
 class Schedule {
  public:
+  /// The observer keeps the datagrams that were sent, and forgets the oldest
+  /// ones. The events of the schedule change and repeat them.
   explicit Schedule(const Choices& choices)
       : choices_(choices),
         plan_(choices.plan()),
@@ -172,6 +174,8 @@ class Schedule {
     });
   }
 
+  /// Sends and changes of datagrams are the most frequent events, because the
+  /// others only move what these have made.
   void run(std::uint8_t event, std::uint8_t first, std::uint8_t second) {
     const std::uint64_t before = sent_;
     switch (event % 16) {
@@ -322,8 +326,8 @@ class Schedule {
     inject(datagram);
   }
 
-  /// Changes a field that streams must not depend on, in a valid packet: the
-  /// grant, the echo, and the time since the arrival that it names.
+  /// Changes a field that streams must not depend on, in a valid packet. These
+  /// are the grant, the echo, and the time since the arrival that it names.
   void change_hints(UnderWay& datagram,
                     std::uint8_t first,
                     std::uint8_t second) {

@@ -70,6 +70,8 @@ void append(std::vector<std::byte>& bytes, const T& value) {
   bytes.insert(bytes.end(), more.begin(), more.end());
 }
 
+/// The bytes have to decode, since a seed that the target refuses at once
+/// teaches the fuzzer little.
 std::vector<std::byte> request(std::initializer_list<Step> steps,
                                std::uint16_t flags = 0) {
   std::size_t data_bytes = 0;
@@ -347,6 +349,8 @@ void add_macprun_files(SeedFolder& folder) {
   }
 }
 
+/// A folder for each fuzzing target. Targets of networks that are not built
+/// have none.
 bool write_seeds(const std::filesystem::path& top) {
   bool is_good = true;
   const auto fill = [&](std::string_view target, auto... add) {

@@ -1,8 +1,8 @@
 // An attacker on the network of a job: `attacker INTERFACE PACKETS [FILE]`. It
-// reads the frames that go to a host through INTERFACE, and sends forged ones
-// to that host: repeated, damaged, truncated, lengthened, and with other
-// addresses. A FILE that does not exist gets the frames that were read; from
-// one that exists come the frames of an earlier job, and two more kinds of
+// reads the frames that go to a host through INTERFACE, and sends forged frames
+// to that host. These are repeated, damaged, truncated, lengthened, and with
+// other addresses. A FILE that does not exist gets the frames that were read. A
+// FILE that exists has the frames of an earlier job, and adds two more kinds of
 // attack.
 #include <sys/socket.h>
 #include <unistd.h>

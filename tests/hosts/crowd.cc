@@ -38,6 +38,9 @@ struct Layout {
 
 }  // namespace
 
+/// A rank leaves the words of ranks that do not put to it as they were, 0. So a
+/// message that came to a wrong rank shows, as well as one that was lost or
+/// came twice.
 int main(int argc, char** argv) {
   if (acp_init(&argc, &argv) != 0) return 1;
   const int me = acp_rank();

@@ -1,7 +1,8 @@
 // A flood on the network of a job: `flooder INTERFACE RATE`. It reads frames
-// that go to a host through INTERFACE, forges datagrams of each kind from them,
-// and sends these RATE times a second until SIGTERM. Then it prints how many
-// datagrams the interface has accepted, and in which time. flood.sh starts it.
+// that go to a host through INTERFACE, and forges datagrams of each kind from
+// them. It sends these RATE times a second until SIGTERM. Then it prints how
+// many datagrams the interface has accepted, and in which time. flood.sh starts
+// it.
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // A second user on the host of a job: `intruder PACKETS PROCESS...`. It tries
-// to read the processes and to bind their UDP ports, and sends forged datagrams
+// to read the processes and to bind their UDP ports. It sends forged datagrams
 // and bytes to the UDP and doorbell sockets of its network namespace. It exits
 // with 1 when an attempt succeeds that must fail. neighbors.sh starts it.
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 // Measures the memory of a peer. Rank 0 puts a word to each rank of the other
-// hosts, one after the other, so that one datagram is under way at a time. Its
-// heap may grow by kMostBytes for each. The argument is the number of ranks of
-// a host. For crowd.sh, which starts the ranks.
+// hosts, one after the other. So one datagram is under way at a time. Its heap
+// may grow by kMostBytes for each. The argument is the number of ranks of a
+// host. For crowd.sh, which starts the ranks.
 #include <malloc.h>
 
 #include <cstdio>

@@ -4,8 +4,8 @@
 // acp_finalize or acp_reset of all ranks but RANK, and the others wait there.
 // With CALL `init` the ranks wait for RANK in acp_init, so there is no work.
 // With CALL `resets` all ranks call acp_reset until the job is ended. With the
-// name of a file in STEADY_UNTIL the work ends as soon as the file exists, and
-// rank 0 tells its rounds four times a second.
+// name of a file in STEADY_UNTIL the work ends as soon as the file exists. With
+// that name, rank 0 also tells its rounds four times a second.
 //
 // Each rank has in its starter memory a stop word, a counter, and for each
 // other rank a block. A round: each rank adds one to each counter, and puts a

@@ -132,6 +132,8 @@ TEST_CASE("agent links: shells that are started again count as well",
   CHECK(most == 8);
 }
 
+// Pauses are given by the test, and differ. So the two hosts have to come back
+// at different times, and one may then wait for room.
 TEST_CASE("agent link: two hosts that are refused at once come back apart",
           "[launcher]") {
   EventLoop loop;

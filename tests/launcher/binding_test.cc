@@ -142,7 +142,7 @@ TEST_CASE("launcher binding: each rank has a core of its own",
   CHECK(contains(outcome.err, "rank 1 on "));
 }
 
-/// Both hosts are this machine, so they share its claims: with two cores each
+/// Both hosts are this machine, so they share its claims. With two cores each
 /// host has one rank, and with four or more each has two.
 TEST_CASE("launcher binding: each rank of each host has a core of its own",
           "[launcher][binding][hosts]") {

@@ -10,6 +10,8 @@ namespace acp::launcher {
 
 using Answer = CardCache::Answer;
 
+// Only the first rank's question goes out. The answer has to name all ranks
+// that wait, and an empty answer is one as well.
 TEST_CASE("card cache: acprun is asked once for all ranks of a host",
           "[launcher]") {
   constexpr std::uint32_t kRanks = 64;

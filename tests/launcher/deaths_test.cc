@@ -1,5 +1,5 @@
-// SIGKILL to acprun, to the keeper or to a rank, at every moment: within 2 s
-// no process of the job is left, not even a daemon.
+// SIGKILL to acprun, to the keeper or to a rank, at every moment. Within 2 s no
+// process of the job is left, not even a daemon.
 #include <csignal>
 #include <string>
 #include <vector>

@@ -62,6 +62,8 @@ TEST_CASE("launcher environment: each rank is told its place", "[launcher]") {
   CHECK(count_of(outcome.out, "ACP_LOCAL_PROCS=3\n") == 3);
 }
 
+// A dry run shows that the allocation is used. --host then runs on this host
+// without it.
 TEST_CASE("launcher environment: --host comes before an allocation",
           "[launcher]") {
   const Scratch scratch;

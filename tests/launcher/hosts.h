@@ -1,5 +1,5 @@
-// Names that stand for other hosts: a remote shell that runs the agent on this
-// host, as sshd would, with an environment and a directory of its own.
+// Names that stand for other hosts. A remote shell runs the agent on this host,
+// as sshd would, with an environment and a directory of its own.
 #pragma once
 
 #include <string>
@@ -18,9 +18,9 @@ class RemoteShell {
   std::vector<std::string> on(const std::string& hosts, int ranks) const;
 
   /// The command for --rsh. Host "refusing" answers as ssh does when a server
-  /// refuses, and "busy" does so once; "silent" never answers; "older" has
-  /// another version; "lacking" has no acprun; "talking" prints a line before
-  /// the agent runs.
+  /// refuses, and "busy" does so once. "silent" never answers, "older" has
+  /// another version, and "lacking" has no acprun. "talking" prints a line
+  /// before the agent runs.
   const std::string& path() const { return path_; }
 
   const running::Scratch& scratch() const { return scratch_; }

@@ -121,6 +121,8 @@ TEST_CASE("launcher hosts: environment and directory are those of acprun",
   CHECK(count_of(outcome.out, "MORE=1\n") == 2);
 }
 
+// Every line has the number of its rank at two places, and ends with a full
+// stop. A reader that is slow makes the agents wait for credit.
 TEST_CASE("launcher hosts: lines of all hosts arrive unbroken",
           "[launcher][hosts]") {
   const RemoteShell shell;
@@ -384,7 +386,7 @@ TEST_CASE("launcher hosts: acprun needs no descriptor for a rank elsewhere",
 
 /// Ranks 0 and 1 run on one host and ranks 2 and 3 on the other. acprun is
 /// stopped when rank 1 asks, so only its agent can answer. acprun then passes
-/// SIGCONT on. The ranks end after that: the leak check of a process that ends
+/// SIGCONT on. The ranks end after that. The leak check of a process that ends
 /// stops its threads with SIGSTOP, and would wait for ever if SIGCONT cancelled
 /// that.
 TEST_CASE(
@@ -441,6 +443,8 @@ exec env -i LAUNCHER_TEST_MARK="$LAUNCHER_TEST_MARK" PATH=/usr/bin:/bin \
 
 }  // namespace
 
+// The shell counts how many of it run at a time, and writes that down. Without
+// a limit all 20 would start at once.
 TEST_CASE("launcher hosts: 20 names of one machine start 8 agents at once",
           "[launcher][hosts]") {
   constexpr int kNames = 20;
@@ -500,6 +504,8 @@ TEST_CASE("launcher hosts: --preload brings the program and removes it",
   CHECK(remote.is_empty());
 }
 
+// Each batch system gives two slots on one host and one on the other, in its
+// own form.
 TEST_CASE("launcher hosts: allocations of batch systems name the hosts",
           "[launcher][hosts]") {
   const RemoteShell shell;

@@ -1,6 +1,6 @@
-// A job of 1,048,575 ranks on 16,384 hosts, simulated: the tree of agents, the
-// segment of one host as the tables of all others arrive, and a rank there that
-// joins the job and begins a barrier. docs/scale.md has the sizes.
+// A job of 1,048,575 ranks on 16,384 hosts, simulated. It has the tree of
+// agents, and the segment of one host as the tables of all others arrive. A
+// rank there joins the job and begins a barrier. docs/scale.md has the sizes.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -23,6 +23,8 @@ bool contains(std::string_view text, std::string_view part) {
 
 }  // namespace
 
+// Help, completion and manual are made from the rows. So each row has to have
+// all texts, no name may stand in two rows, and a named option has to exist.
 TEST_CASE("option table: every row of acprun is whole", "[launcher][options]") {
   std::set<std::string_view> names;
   for (const OptionRow& row : acprun_options().rows) {
@@ -86,6 +88,8 @@ TEST_CASE("option pages: --help fits a terminal", "[launcher][options]") {
   }
 }
 
+// The table has a row of acprun and a row of its own. Parser, help and
+// completion may not know the other rows of acprun.
 TEST_CASE("option table: another launcher has rows of its own",
           "[launcher][options]") {
   const OptionRow* shared = find_row(acprun_options(), "--acp-nprocs");

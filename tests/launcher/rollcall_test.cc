@@ -193,6 +193,8 @@ TEST_CASE("roll-call: messages out of order are refused",
         Cause::kProtocol);
 }
 
+// The verdict comes with the second rank, and the third one is still on its
+// way. have_all_met() tells when no rank can add to it.
 TEST_CASE("roll-call: who waits at different places is told",
           "[launcher][rollcall]") {
   Rollcall rollcall(3);
@@ -238,6 +240,8 @@ TEST_CASE("roll-call: the meeting in acp_init", "[launcher][rollcall]") {
   CHECK_FALSE(rollcall.is_meeting());
 }
 
+// The program's end comes as a message, and the seat's end as an exit. Each
+// section gives both in another order or with another status.
 TEST_CASE("roll-call: a rank of macprun ends twice", "[launcher]") {
   const BootstrapMessage well{BootstrapType::kEnded, kExit0, {}};
   Rollcall rollcall(2);

@@ -1,4 +1,4 @@
-// Runs acprun as a user would: feeds it, listens to it, kills it or parts of
+// Runs acprun as a user would. Feeds it, listens to it, kills it or parts of
 // it, and looks for files and processes that it left. Nothing here sleeps for a
 // fixed time: it waits for output or for the end, with a deadline.
 #pragma once
@@ -27,9 +27,9 @@ inline constexpr milliseconds kPatience{60'000};
 inline constexpr milliseconds kGoneWithin{2000};
 
 /// Time that the machine gave to this test. Where a wait of a few milliseconds
-/// takes many, other tests have the processors, and the processes of the job
-/// get no more of them than this test. So a wait counts for little more than it
-/// was meant to take.
+/// takes many, other tests have the processors. The processes of the job get no
+/// more of them than this test. So a wait counts for little more than it was
+/// meant to take.
 class GivenTime {
  public:
   /// Runs `wait`, which is meant to take at most `limit`.

@@ -30,6 +30,8 @@ TEST_CASE("summary: who, what the others did, what was done",
         "for \"out of memory\" in dmesg, or for who did\n");
 }
 
+// Six groups have to share five lines. The largest group and the single ranks
+// keep lines of their own.
 TEST_CASE("summary: five lines for what many groups of ranks did",
           "[launcher][summary]") {
   std::vector<RankWait> waits;

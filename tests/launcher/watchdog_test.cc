@@ -50,6 +50,8 @@ struct Job {
 
 }  // namespace
 
+// The job may not be stuck before the limit has passed. Each section shows
+// another way to look and find nothing.
 TEST_CASE("watchdog: ranks that look and find nothing are stuck",
           "[launcher][watchdog]") {
   Job job;
@@ -71,6 +73,7 @@ TEST_CASE("watchdog: ranks that look and find nothing are stuck",
   CHECK(is_stuck);
 }
 
+// Each section lets something happen only now and then, but within the limit.
 TEST_CASE("watchdog: a rank that gets on is not stuck, however slowly",
           "[launcher][watchdog]") {
   Job job;
@@ -96,6 +99,8 @@ TEST_CASE("watchdog: a rank that gets on is not stuck, however slowly",
   }
 }
 
+// A rank without a processor cannot look, so its silence says nothing. Neither
+// does the watchdog's own.
 TEST_CASE("watchdog: a rank that gets no processor is not stuck",
           "[launcher][watchdog]") {
   Job job;

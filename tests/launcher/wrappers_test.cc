@@ -110,6 +110,8 @@ TEST_CASE("wrappers: --help is the compiler's, then that of the own options",
   CHECK(output_of({wrapper("acpcc"), "-show", "--help"}).starts_with("cc -I"));
 }
 
+// The word itself must not reach the compiler. A call that does not link, and a
+// network that is not fixed, define nothing.
 TEST_CASE("wrappers: -ndev tells the linker the program's network",
           "[launcher][wrappers]") {
   const std::string shown =

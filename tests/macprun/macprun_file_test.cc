@@ -32,6 +32,8 @@ bool says(const MacprunFileError& error, std::string_view part) {
 
 }  // namespace
 
+// The text is the example of appendix A.4, with its comments, so the lines that
+// are kept show what the parser drops.
 TEST_CASE("macprun file: the example of the specification", "[macprun]") {
   const auto lines = parse_well(R"(
 -----

@@ -1,5 +1,5 @@
-// Jobs of macprun whose other launcher is a script, so no MPI is needed:
-// what reaches the ranks, how jobs end, and files that are wrong.
+// Jobs of macprun whose other launcher is a script, so no MPI is needed. The
+// tests are on what reaches the ranks, how jobs end, and files that are wrong.
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -87,6 +87,8 @@ TEST_CASE("macprun: every pair of ranks exchanges", "[macprun]") {
   CHECK(outcome.err.empty());
 }
 
+// Only the line of acprun has a variable of its own, which takes precedence
+// there. Every rank prints its number, its variable and its directory.
 TEST_CASE(
     "macprun: ranks count on from line to line, and get the job's "
     "variables and directory",
@@ -134,6 +136,8 @@ TEST_CASE("macprun: --dry-run prints each command", "[macprun]") {
   CHECK(contains(outcome.out, "line 3, mpirun, command that of rank 1\n"));
 }
 
+// Each rank dies in each way. The line of the file tells which launcher had
+// started it.
 TEST_CASE("macprun: a death ends all, and the reason names line and rank",
           "[macprun]") {
   struct Row {
@@ -208,6 +212,9 @@ TEST_CASE("macprun: options of srun that only look like a count", "[macprun]") {
   CHECK(contains(outcome.out, "srun -c 2 -N 1 --nodelist=a -n 2 "));
 }
 
+// The job waits until all three ranks have started. A launcher or a seat is
+// then found by its name among the processes of the job. No process may be left
+// afterwards, although two would sleep for long.
 TEST_CASE(
     "macprun: nothing is left when it, a keeper, a seat or a launcher is "
     "killed",

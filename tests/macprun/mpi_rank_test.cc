@@ -71,6 +71,8 @@ TEST_CASE("mpi rank: what an inner job must not inherit", "[macprun]") {
   CHECK_FALSE(is_of_one_mpi_job("PATH=/PMI_"));
 }
 
+// The orders have a word with blanks and an empty one, which a command line
+// must keep. Each command line that ends before the program has to be refused.
 TEST_CASE("seat: its command line gives back its orders", "[macprun]") {
   const SeatOrders orders{"0123abcd",
                           2,

@@ -58,6 +58,9 @@ TEST_CASE("pmi relay: a text that is like an abort is none", "[macprun]") {
   CHECK_FALSE(finder.feed(std::string(3 << 20, 'x')));
 }
 
+// Both ends of the relay are in this process. The steps are bytes to the
+// launcher, bytes to the program, an abort that the relay notices and passes
+// on, and the launcher's end.
 TEST_CASE("pmi relay: bytes pass in both directions", "[macprun]") {
   std::array<int, 2> ends{};
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);

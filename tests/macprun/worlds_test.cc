@@ -1,5 +1,5 @@
-// Jobs of macprun with the MPI libraries of this machine: two and three worlds,
-// of one library or of two, beside a program of ACP alone.
+// Jobs of macprun with the MPI libraries of this machine. They have two and
+// three worlds, of one library or of two, beside a program of ACP alone.
 #include <string>
 #include <utility>
 #include <vector>
@@ -188,6 +188,8 @@ TEST_CASE("macprun worlds: a world that never calls acp_init", "[macprun]") {
   CHECK(contains(outcome.err, "acp_init"));
 }
 
+// The solver prints one number, and the analysis in the other world has to find
+// it in each of its steps. That proves that the data passed between the two.
 TEST_CASE("macprun worlds: the example of solver and analysis", "[macprun]") {
 #if defined(FIELD_OPENMPI) && defined(FIELD_MPICH)
   const Scratch scratch;

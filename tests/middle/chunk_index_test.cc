@@ -23,6 +23,8 @@ std::uint64_t search(const std::vector<bool>& taken, std::uint64_t count) {
 
 }  // namespace
 
+// A plain search over bits is the model. After each random change every count
+// is looked up in both, up to counts that span many regions.
 TEST_CASE("chunk index: finds what a search finds", "[malloc]") {
   std::mt19937_64 random(5);
   for (const std::uint64_t regions : {1, 2, 3, 7, 16}) {

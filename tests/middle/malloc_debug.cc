@@ -60,6 +60,8 @@ SPMD_CASE(debug_good, "debug: what is right is silent and usable") {
   }
 }
 
+// The block is freed in wrong ways first, while it lives. Then it is freed
+// rightly, and once more. A small block and a large one go through all of that.
 SPMD_CASE(debug_wrong_frees, "debug: double, foreign, interior, never") {
   const int right = spmd::right_of(acp_rank());
   for (const std::size_t size : {100, 100'000}) {
@@ -136,6 +138,8 @@ SPMD_CASE(debug_leaks, "debug: leaks are listed at the end of a life") {
   }
 }
 
+// Each structure is made and not destroyed, so acp_reset reports its blocks.
+// The line has to name the call of the program, not the library's own.
 SPMD_CASE(debug_leaks_of_structures,
           "debug: leaks of structures name the program's call") {
   const int me_only[1] = {acp_rank()};

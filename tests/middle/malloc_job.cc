@@ -88,6 +88,9 @@ void expect_disjoint(std::vector<acp_ga_t> blocks, std::size_t size) {
 
 }  // namespace
 
+// The sizes lie on both sides of several limits, such as 16 bytes and 32 KiB. A
+// block is usable when its first and last word can be written, and the last one
+// read back.
 SPMD_CASE(acp_malloc_sizes, "acp_malloc: aligned, on that rank, usable") {
   const spmd::Block mine(spmd::Memory::kLibrary, 4096);
   for (int rank = 0; rank < acp_procs(); ++rank) {
@@ -195,6 +198,9 @@ SPMD_CASE(acp_malloc_exhaustion_together,
   }
 }
 
+// Each rank allocates at its right neighbour, and frees what its left neighbour
+// allocated. When all caches are returned, each heap must have room for as
+// large a block as rank 0's.
 SPMD_CASE(acp_free_of_others, "acp_free: by another rank than acp_malloc") {
   const int right = spmd::right_of(acp_rank());
   const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
@@ -243,6 +249,8 @@ SPMD_CASE(acp_malloc_leaves_failures,
   EXPECT_EQ(acp_sync(), 0);
 }
 
+// Threads of a rank share its cache. Each thread looks at the end whether it
+// got one block twice.
 SPMD_CASE(acp_malloc_threads, "acp_malloc: from four threads of each rank") {
   std::vector<std::thread> threads;
   std::atomic<bool> is_good{true};

@@ -97,6 +97,8 @@ std::size_t steps(std::size_t full) {
 
 }  // namespace
 
+// Each block has a mark at its begin and at its end, which are looked at before
+// it is freed. A block that overlaps another one loses a mark.
 SPMD_CASE(malloc_shadow, "acp_malloc: random blocks of random ranks") {
   const spmd::Block scratch(spmd::Memory::kLibrary, 64);
   Marker marker(scratch);

@@ -141,6 +141,8 @@ TEST_CASE("page runs: every page can be had one by one", "[malloc]") {
   CHECK(heap.is_whole());
 }
 
+// A map of the runs that are taken is the model. A run may be refused only when
+// nearly a quarter of the heap is in use.
 TEST_CASE("page runs: random runs never overlap, and a full heap is full",
           "[malloc]") {
   HeapInMemory heap(std::uint64_t{12} << 20);
@@ -178,6 +180,8 @@ TEST_CASE("page runs: random runs never overlap, and a full heap is full",
   CHECK(heap.is_whole());
 }
 
+// Every page has a word with the number of its owner. A thread takes a run and
+// writes its number there, and must not find another number.
 TEST_CASE("page runs: threads share a heap and no page", "[malloc][threads]") {
   HeapInMemory heap(std::uint64_t{12} << 20);
   std::vector<std::atomic<std::uint32_t>> owner(heap.layout.pages());

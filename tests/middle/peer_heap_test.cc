@@ -107,6 +107,8 @@ TEST_CASE("heap: the last byte can be had in blocks of each class",
   REQUIRE(peer.allocate(heap.layout.largest_block(), offset) == Outcome::kDone);
 }
 
+// The addresses lie inside of blocks, beside them and outside of the heap.
+// Afterwards both blocks can be freed, and only once.
 TEMPLATE_TEST_CASE_SIG("heap: what is no block is refused",
                        "[malloc]",
                        ((std::uint64_t kCacheBytes), kCacheBytes),

@@ -173,6 +173,8 @@ SPMD_CASE(list_no_memory,
   EXPECT_EQ(acp_sync(), 0);
 }
 
+// The list is on another rank, and this rank's heap is full. The functions that
+// need memory here have to fail before they change anything.
 SPMD_CASE(list_no_memory_here,
           "list: no memory for what comparators read; nothing has changed") {
   SPMD_NEEDS_RANKS(2);
@@ -404,6 +406,8 @@ SPMD_CASE(stale_handles,
   EXPECT_EQ(acp_sync(), 0);
 }
 
+// All ranks try wrong handles while they use the right ones, so a call that
+// changed something would show in the sizes.
 SPMD_CASE(wrong_kinds,
           "handles of another kind: refused, and what they name works on") {
   const Scratch scratch;

@@ -1,6 +1,7 @@
-// Tests of operations on one structure at the same time: the promises of the
-// concurrency tables in acp/vector.h and its neighbours that tests/conformance
-// does not test. docs/testing.md names the test for each promise.
+// Tests of operations on one structure at the same time. They are on the
+// promises of the concurrency tables in acp/vector.h and its neighbours that
+// tests/conformance does not test. docs/testing.md names the test for each
+// promise.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -49,8 +50,8 @@ bool is_element(std::uint64_t word) {
 }
 
 /// All ranks make changes of all kinds. Each rank leaves the number of bytes as
-/// it was, so no rank finds too few bytes, and in the end the content is the
-/// sum of the remains of all ranks.
+/// it was, so no rank finds too few bytes. In the end the content is the sum of
+/// the remains of all ranks.
 template <typename S>
 void run_whole_changes() {
   const Scratch scratch;
@@ -435,6 +436,8 @@ int compare_words(const acp_element_t a, const acp_element_t b) {
 
 }  // namespace
 
+// Each rank removes what it has added, so only the six elements that stay are
+// left. Each change alone is whole, which the sizes show meanwhile.
 SPMD_CASE(list_whole_changes,
           "list: whole changes, pushes and pops, one after the other") {
   const Scratch scratch;
@@ -701,6 +704,8 @@ SPMD_CASE(set_one_key, "set: of all ranks' inserts of one key one counts") {
   acp_sync();
 }
 
+// Some keys stay while others come and go. A merge must bring all that stay,
+// and every key that it brings has to be whole.
 SPMD_CASE(set_copies_among_changes,
           "set: merge beside changes brings whole keys, all that stay") {
   const Scratch scratch;
@@ -741,6 +746,8 @@ SPMD_CASE(set_copies_among_changes,
 
 // ---- Workspaces -----------------------------------------------------------
 
+// Every rank writes a word of eight equal bytes. A word that is read with two
+// different bytes would be torn.
 SPMD_CASE(workspace_words_are_whole,
           "workspace: words that all write are seen whole") {
   const Scratch scratch;

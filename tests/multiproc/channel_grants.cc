@@ -252,6 +252,8 @@ class AllKeys {
 
 }  // namespace
 
+// The receives have room for one byte more than their messages, so a granted
+// message ends before its memory does.
 SPMD_CASE(grants_receive_first, "grants: receives wait before messages come") {
   const acp_ch_t ch = create();
   teach(ch);
@@ -275,6 +277,8 @@ SPMD_CASE(grants_receive_first, "grants: receives wait before messages come") {
   EXPECT_EQ(acp_free_ch(ch), 0);
 }
 
+// The messages are started before the barrier, so the receiver finds offers
+// when its receives come.
 SPMD_CASE(grants_send_first, "grants: messages wait before receives come") {
   const acp_ch_t ch = create();
   teach(ch);
@@ -402,6 +406,9 @@ SPMD_CASE(grants_thousand_receives,
   EXPECT_EQ(acp_free_ch(ch), 0);
 }
 
+// The sender leaves after so many messages that some receives have grants
+// without a message. Their memory is then changed and unmapped, and no rank may
+// write there.
 SPMD_CASE(grants_sender_freed,
           "grants: memory of receives that fail belongs to the program") {
   for (std::size_t sent = 0; sent < 2 * kGrants; sent += 3) {
@@ -606,6 +613,8 @@ SPMD_CASE(grants_beside_a_failure,
   collect_failures();
 }
 
+// Every channel wants grants, and there are not enough keys for all. Messages
+// without a grant have to arrive as well.
 SPMD_CASE(grants_many_channels,
           "grants: more channels than keys, in both directions") {
   constexpr std::size_t kChannels = 24;
@@ -648,6 +657,9 @@ SPMD_CASE(grants_many_channels,
   }
 }
 
+// The threads of both ends take turns in an order that is open. So each message
+// has its number as its first bytes, and the receiver counts that each number
+// comes once.
 SPMD_CASE(grants_by_threads, "grants: several threads share a channel") {
   constexpr std::size_t kThreads = 3;
   const std::size_t each = spmd::scaled(500, 50);

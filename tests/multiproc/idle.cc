@@ -235,7 +235,7 @@ SPMD_CASE(idle_answers_in_sync,
   EXPECT_EQ(acp_sync(), 0);
   // An atomic wakes the sleeper of rank 1, which answers at once and falls
   // asleep again, and sometimes the other thread as well. A progress thread
-  // that naps answers at the end of a nap, and falls asleep 20 times for each
+  // that naps answers at the end of a nap. It falls asleep 20 times for each
   // atomic, or more often where other programs slow rank 0 down. As in the
   // cases above, 40 sleeps and 20 a second are allowed besides.
   EXPECT(acp_rank() != 1 ||

@@ -1,5 +1,5 @@
-// Tests that many ranks can put to one rank at one time: the memory is exact,
-// their datagrams do not overflow its receive buffer, and together they have at
+// Tests that many ranks can put to one rank at one time. The memory is exact,
+// and their datagrams do not overflow its receive buffer. Together they have at
 // least half of the bandwidth of one rank. The program is incast.cc.
 #include <algorithm>
 #include <chrono>

@@ -52,6 +52,8 @@ bool contains(const job::Outcome& outcome, const std::string& text) {
 
 }  // namespace
 
+// The faults make sure that each count is more than 0. With one peer, most
+// counts of the peer are those of the sum.
 TEST_CASE("statistics: a file for each rank, and a table of all",
           "[statistics]") {
   const Folder folder;

@@ -1,5 +1,5 @@
-// Cases with many ranks and threads at once: all ranks to all, four threads in
-// each rank, ranks that compute and do not call the library.
+// Cases with many ranks and threads at once. All ranks put to all, each rank
+// has four threads, or ranks compute and do not call the library.
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -59,8 +59,8 @@ void registration_work(std::size_t rounds) {
 }
 
 /// Registers memory that the rank to the left uses, and unregisters it. A life
-/// of the memory has three parts, with a barrier of the program's threads
-/// between them, which the caller gives: registered, used, not used any more.
+/// of the memory has three parts: registered, used, not used any more. Between
+/// them is a barrier of the program's threads, which the caller gives.
 class Lender {
  public:
   explicit Lender(std::size_t thread) : word_(kFirstWord + thread) {}
@@ -185,8 +185,8 @@ SPMD_CASE(flood_both_ways,
   for (const Memory memory : kMemories) {
     const auto procs = static_cast<std::size_t>(acp_procs());
     const auto rank = static_cast<std::size_t>(acp_rank());
-    // The block has the data of this rank, then an area for the put of each
-    // rank, then an area for the get from each rank.
+    // The block has the data of this rank, and an area for the put of each
+    // rank. Then it has an area for the get from each rank.
     const Block block(memory, kBytes * (1 + 2 * procs));
     spmd::fill_pattern(block.bytes().subspan(0, kBytes), rank);
     EXPECT_EQ(acp_sync(), 0);

@@ -1,5 +1,5 @@
-// Asks a launcher for values while its fence is under way: one thread of each
-// rank is in the fence, which rank 0 has not come to yet, and another one gets
+// Asks a launcher for values while its fence is under way. One thread of each
+// rank is in the fence, which rank 0 has not come to yet. Another thread gets
 // the values of all ranks.
 //
 //   beside_fence INTERFACE FOLDER     INTERFACE: pmi1, pmi2 or pmix

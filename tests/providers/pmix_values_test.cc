@@ -1,5 +1,5 @@
 // Values that the launcher's PMIx server does not give as a rank has put them,
-// and an abort without an answer: the client of PMIx over a libpmix of this
+// and an abort without an answer. The client of PMIx is over a libpmix of this
 // test.
 #include <pmix.h>
 #include <sys/wait.h>
@@ -129,6 +129,8 @@ std::pair<std::size_t, std::string> ask(const Answer& answer,
 
 }  // namespace
 
+// Each answer is bad in one way. A value of the largest size is good, and one
+// character more is not.
 TEST_CASE("pmix: a failed request names the value, its rank and the cause",
           "[pmix]") {
   struct Case {

@@ -1,4 +1,4 @@
-// Jobs under launchers other than acprun, from start to end: ranks meet, a
+// Jobs under launchers other than acprun, from start to end. Ranks meet, a
 // death ends the job and leaves nothing, and so does the death of the launcher.
 // The variable PROVIDER_UNDER_TEST chooses the launcher; the build gives the
 // paths of the programs. Each launcher has to pass the same cases.

@@ -14,6 +14,8 @@ using qmp::Arena;
 using qmp::MessageMemory;
 using qmp::Run;
 
+// Takes and gives back the whole arena before and after the small blocks. The
+// second time shows that the blocks were joined again.
 TEST_CASE("qmp arena: memory comes aligned, apart, and back", "[qmp][memory]") {
   constexpr std::size_t kBytes = 1 << 16;
   alignas(4096) static std::array<std::byte, kBytes> memory;
@@ -37,6 +39,8 @@ TEST_CASE("qmp arena: memory comes aligned, apart, and back", "[qmp][memory]") {
   CHECK(arena.allocate(kBytes, 64) == memory.data());
 }
 
+// No two blocks may overlap at any time. In the end the arena is one hole,
+// which only joined blocks can give.
 TEST_CASE("qmp arena: any order of allocations and frees leaves one hole",
           "[qmp][memory]") {
   constexpr std::size_t kBytes = 1 << 16;

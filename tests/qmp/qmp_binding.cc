@@ -27,6 +27,8 @@ static_assert(!std::is_convertible_v<QMP::Result, bool>);
 static_assert(!std::is_convertible_v<QMP::Result, int>);
 static_assert(!std::is_convertible_v<QMP::Result, unsigned>);
 
+// The two sizes go eager and gated. A moved object has to start the operation
+// that the old object declared.
 SPMD_CASE(qmp_hpp_operations, "SingleOperation: with nodes, any size") {
   for (const std::size_t size : {std::size_t{8}, std::size_t{30'000}}) {
     QMP::AlignedMemory out(size, 128);
@@ -57,6 +59,9 @@ SPMD_CASE(qmp_hpp_operations, "SingleOperation: with nodes, any size") {
   }
 }
 
+// A strided block goes to both neighbours at once. It arrives once in
+// contiguous memory and once by an indexed one. The multiple operation takes
+// the handles of its parts.
 SPMD_CASE(qmp_hpp_multiple, "MultiOperation: neighbours, strided memory") {
   const int dims = QMP::getNumberOfNodes();
   EXPECT(QMP::declareLogicalTopology(&dims, 1));
@@ -143,6 +148,8 @@ SPMD_CASE(qmp_hpp_errors, "failures leave empty objects that say why") {
   EXPECT_EQ(std::string(QMP::errorString(QMP_SUCCESS)), "success");
 }
 
+// Each function only passes its arguments on to C. So one call of each is
+// enough, and most results follow from the number of nodes.
 SPMD_CASE(qmp_hpp_global, "functions: machine, lattice, global operations") {
   EXPECT(QMP::isInitialized());
   EXPECT_EQ(QMP::getNodeNumber(), me());

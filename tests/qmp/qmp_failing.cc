@@ -70,6 +70,8 @@ struct Disagreement {
   Call others;
 };
 
+/// Some pairs stand in both directions, because it matters which side has the
+/// longer message or the broadcast.
 std::vector<Disagreement> disagreements() {
   const auto sum_of = [](std::size_t bytes) -> Call {
     return {[bytes](QMP_comm_t comm) {

@@ -116,6 +116,8 @@ SPMD_CASE(qmp_sum_double,
   }
 }
 
+// The lengths lie on both sides of each limit between ways. The result has to
+// be the sum of the tree, to the last bit.
 SPMD_CASE(qmp_sum_double_array,
           "sums of arrays: empty, around the limits of each way, long") {
   for (const int length : {0, 1, 3, 7, 8, 512, 513, 2048, 2049, 20'000}) {
@@ -148,6 +150,8 @@ SPMD_CASE(qmp_sum_double_array,
   EXPECT_EQ(QMP_sum_double(nullptr), QMP_INVALID_ARG);
 }
 
+// Every node gives another value, so that each result is the value of the first
+// or of the last node. A NaN comes from each node in turn.
 SPMD_CASE(qmp_max_double, "maxima and minima, of ints too; a NaN wins") {
   double d = me() - 3.5;
   float f = static_cast<float>(me()) * -2;

@@ -107,6 +107,8 @@ SPMD_CASE(qmp_wait_sends_first,
   }
 }
 
+// Declarations, and the order of the waits, are shuffled on each node, and the
+// sizes mix eager and gated messages. Only the starts are in order.
 SPMD_CASE(qmp_start_order,
           "QMP_start: messages match in the order of starts, not of "
           "declarations or sizes") {
@@ -161,6 +163,8 @@ SPMD_CASE(qmp_send_to_self, "QMP_declare_send_to: to oneself") {
   }
 }
 
+// Every node sends to every node, also to itself, and all messages are started
+// before the first wait.
 SPMD_CASE(qmp_start_all_to_all, "QMP_start: everybody with everybody") {
   const auto count = static_cast<std::size_t>(nodes::count());
   for (const std::size_t size : {std::size_t{40}, std::size_t{10'000}}) {
@@ -361,6 +365,8 @@ SPMD_CASE(qmp_free_msghandle_active,
   }
 }
 
+// The address changes between two exchanges, and the first memory must keep the
+// bytes of the first exchange.
 SPMD_CASE(qmp_change_address, "QMP_change_address: the next start uses it") {
   for (const std::size_t size : {std::size_t{64}, std::size_t{20'000}}) {
     std::vector<std::byte> a(size);
@@ -391,6 +397,8 @@ SPMD_CASE(qmp_change_address, "QMP_change_address: the next start uses it") {
   EXPECT_EQ(QMP_change_address(nullptr, &byte), QMP_INVALID_ARG);
 }
 
+// The hint comes before the start of the receive. The message must wait for
+// that start.
 SPMD_CASE(qmp_clear_to_send,
           "QMP_clear_to_send: a receive that is ready "
           "early takes the message") {
@@ -481,6 +489,8 @@ SPMD_CASE(qmp_clear_to_send_hint,
   }
 }
 
+// All sends and all receives are in one multiple, which has another multiple as
+// a part. So one start and one wait do all of them in each round.
 SPMD_CASE(qmp_declare_multiple,
           "QMP_declare_multiple: nested, in declared order, many times") {
   constexpr std::size_t kCount = 6;
@@ -523,6 +533,8 @@ SPMD_CASE(qmp_declare_multiple,
   QMP_free_msghandle(none);
 }
 
+// Both parts are declared with one buffer, and get two. The bytes that arrive
+// show that each part has its own.
 SPMD_CASE(qmp_change_address_multiple,
           "QMP_change_address_multiple: each part moves") {
   std::array<std::vector<std::byte>, 4> data;

@@ -373,8 +373,8 @@ void wait_until_gone(int node) {
   expect_departure(message.handle(), "had started 0 receives on this channel");
 }
 
-/// The node that leaves sends two messages to each other node: a short one, and
-/// a long one whose receive is started after it has left.
+/// The node that leaves sends two messages to each other node. One is short.
+/// The other is long, and its receive is started after the node has left.
 void send_and_leave() {
   for (int node = 0; node < QMP_get_number_of_nodes() - 1; ++node) {
     Message small(in_one_block(kShort), Message::To::kSend, node);
@@ -631,6 +631,9 @@ void fork_children() {
 
 }  // namespace
 
+/// The test chooses the mode, and judges the output and the exit status. Modes
+/// that need the state before or after the job act outside of the chain of
+/// branches.
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "outside") {

@@ -110,6 +110,8 @@ void check_blocks(const std::vector<std::byte>& buffer,
   }
 }
 
+/// Pairs each shape with each, so that the number of the round, which the
+/// pattern has, tells them apart.
 void send_shape(int from_shape, int to_shape, std::size_t size) {
   const std::size_t round = static_cast<std::size_t>(from_shape) * kShapes +
                             static_cast<std::size_t>(to_shape);
@@ -226,6 +228,8 @@ SPMD_CASE(qmp_declare_strided_msgmem_one_chain,
   }
 }
 
+// The blocks arrive in reverse, because the stride of the receive is negative.
+// The memory between them is never touched.
 SPMD_CASE(qmp_declare_strided_msgmem_sparse,
           "strided: blocks that span more than 2 GiB, both ways") {
   constexpr std::size_t kBlock = 10'000;
@@ -336,6 +340,8 @@ SPMD_CASE(qmp_allocate_memory,
   }
 }
 
+// All handles are active at once, and all are started twice. Memories without a
+// key have to take another way.
 SPMD_CASE(qmp_declare_msgmem_many,
           "QMP_declare_msgmem: more gated memories at once than keys are used "
           "for") {

@@ -41,6 +41,8 @@ class Comms {
   std::array<QMP_comm_t, kThreads> all_{};
 };
 
+/// Each thread has a communicator of its own, and its pattern has its number.
+/// So a message that reached another thread shows.
 void talk(QMP_comm_t comm, std::size_t thread, std::size_t rounds) {
   const auto tag = [thread](int node) {
     return node * 10 + static_cast<int>(thread);

@@ -123,6 +123,8 @@ SPMD_CASE(qmp_declare_send_relative,
   }
 }
 
+// The functions are called before a declaration, by wrong ones, and after a
+// good one. Then numbers and coordinates have to agree for every node.
 SPMD_CASE(qmp_declare_logical_topology,
           "topology: numbers run fastest along axis 0; declared once") {
   const Copy copy;
@@ -193,6 +195,8 @@ SPMD_CASE(qmp_declare_logical_topology_map,
   exchange_with_neighbours(copy.get(), {dims.begin(), dims.end()});
 }
 
+// The refusals come first, because a topology stays once it is declared. The
+// same lattice may be laid out again afterwards.
 SPMD_CASE(qmp_layout_grid, "QMP_layout_grid: declares the default topology") {
   const std::array<int, 4> lattice{16, 16, 16, 48};
   const std::array<int, 2> odd{7, 11};

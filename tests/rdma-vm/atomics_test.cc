@@ -190,6 +190,8 @@ TEST_CASE("verbs atomics: the owner and a peer at once lose nothing",
   }
 }
 
+// kUnsupported makes the engine send a message, so the agent finds the reason.
+// The device must have got no request.
 TEST_CASE("verbs atomics: what is wrong is for the agent to say",
           "[verbs][atomics]") {
   Pair pair(Executor::kDevice);

@@ -22,6 +22,8 @@ std::array<int, 3> timers_of(ibv_qp& pair) {
 
 }  // namespace
 
+// The queue pairs that rdma_cm has made are asked for their times, at both
+// ends.
 TEST_CASE("verbs timers: both ends of a connection have what was asked for",
           "[verbs][timers]") {
   created_pairs().clear();

@@ -159,6 +159,8 @@ TEST_CASE("verbs cont: the result of an atomic is not touched before it is",
   REQUIRE(pair.all_done());
 }
 
+// The put lies over the word of both atomics. So the values show that it came
+// between them.
 TEST_CASE("verbs cont: a put and an atomic behind an atomic come after it",
           "[verbs][atomics]") {
   created_pairs().clear();

@@ -1,6 +1,7 @@
-// Tests of connections whose first queue pair is small: what an idle one pins,
-// that a busy one moves to a large queue pair without losing or reordering
-// anything, and what happens when that fails or an end dies on the way.
+// Tests of connections whose first queue pair is small. They show how much an
+// idle connection pins, and that a busy one moves to a large queue pair without
+// losing or reordering anything. The move may fail, or an end may die on the
+// way.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -193,6 +194,8 @@ TEST_CASE("verbs growth: a few messages need no large queue pair",
   }
 }
 
+// The stream goes on until the connection has moved. Then the large window
+// fills, and falls again when the stream is idle.
 TEST_CASE("verbs growth: a stream moves once, in order, and gets its window",
           "[verbs][growth]") {
   SmallPair pair;
@@ -239,6 +242,8 @@ TEST_CASE("verbs growth: two streams that meet move once", "[verbs][growth]") {
   }
 }
 
+// The chain has as many steps as the small queue has entries, so it can never
+// fit. The refusal has to start the move.
 TEST_CASE("verbs growth: a chain that is too long for the small queue moves",
           "[verbs][growth]") {
   SmallPair pair;
@@ -260,6 +265,8 @@ TEST_CASE("verbs growth: a chain that is too long for the small queue moves",
   CHECK(std::memcmp(far.memory.data(), near.memory.data(), 1600) == 0);
 }
 
+// Puts are posted at every moment of the move. Their tokens have to come back
+// in order, and their bytes have to be there.
 TEST_CASE("verbs growth: puts go on in order while the connection moves",
           "[verbs][growth]") {
   SmallPair pair;

@@ -1,5 +1,5 @@
-// Tests of a message behind posted steps: one list of work requests, whose
-// message shows the data, and which is posted as a whole or not at all.
+// Tests of a message behind posted steps. They are one list of work requests,
+// whose message shows the data, and which is posted as a whole or not at all.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -48,6 +48,8 @@ bool has_posted(const Counters& before, const Counters& after) {
 
 }  // namespace
 
+// The counters show one list. The far end looks at the memory when the message
+// comes, so the data have to be there before.
 TEST_CASE("verbs joined: a put of 1 MiB and a message are one doorbell",
           "[verbs][post]") {
   constexpr std::size_t kBytes = 1 << 20;
@@ -107,6 +109,8 @@ TEST_CASE("verbs joined: the message ends the open packet", "[verbs][post]") {
   REQUIRE(pair.is_done(2));
 }
 
+// The end uses up its credit by messages alone, and then posts. Nothing may go
+// out before the peer returns credit, not even the steps.
 TEST_CASE("verbs joined: nothing is posted without credit", "[verbs][post]") {
   WarmPair pair;
   auto& near = pair.ends[0];

@@ -75,8 +75,8 @@ TEST_CASE("verbs: a receiver that is not ready only delays", "[verbs][rnr]") {
   const int messages = far.messages;
   far.heard.clear();
 
-  // The far end does not poll while the near end sends the one packet of its
-  // credit, the credit for a packet of the far end, and then a put.
+  // The far end does not poll meanwhile. The near end sends the one packet of
+  // its credit, the credit for a packet of the far end, and then a put.
   Stream stream(near, 2);
   while (stream.send()) {
   }

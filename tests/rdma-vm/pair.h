@@ -33,6 +33,8 @@ class End final : public transport::MessageSink {
  public:
   static constexpr std::size_t kBytes = (5 << 20) + 24;
 
+  /// The address card of the peer is asked for later than here, because the
+  /// second end does not exist yet when the first is made.
   End(transport::ProcId me,
       End* other,
       Executor atomics,
@@ -283,7 +285,7 @@ inline void expect_end_with_peer(End& near,
   CHECK(near.done.size() == 1);
 }
 
-/// Fills memory with random bytes, eight for each number that is drawn: one
+/// Fills memory with random bytes, eight for each number that is drawn. One
 /// number for each byte would take most of some tests where the processor is
 /// emulated.
 inline void fill(std::span<std::byte> bytes, std::uint32_t seed) {

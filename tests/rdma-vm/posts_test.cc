@@ -1,6 +1,6 @@
-// Tests of steps that the device executes without the peer's processor: puts
-// and gets between two transports of this process, the work requests that they
-// take, and memory that is unregistered under them.
+// Tests of steps that the device executes without the peer's processor. They
+// put and get between two transports of this process, and count the work
+// requests for that. They also unregister memory under the steps.
 #include <array>
 #include <cstring>
 #include <map>
@@ -10,6 +10,8 @@
 
 namespace acp::verbs {
 
+// The near end puts bytes, overwrites its own, and gets them back. The far end
+// tells of its memory once, however many steps use it.
 TEST_CASE("verbs post: writes and reads of all sizes", "[verbs][post]") {
   Pair pair;
   auto& near = pair.ends[0];
@@ -114,6 +116,8 @@ TEST_CASE("verbs post: what is refused", "[verbs][post]") {
   CHECK(near.transport->counters().requests == 2);
 }
 
+// The second put overwrites a part of the first, and the get reads both. So a
+// chain out of order would show in the bytes that come back.
 TEST_CASE("verbs post: a chain is done as a whole, in order", "[verbs][post]") {
   Pair pair;
   auto& near = pair.ends[0];
@@ -207,6 +211,8 @@ TEST_CASE("verbs post: unregistering waits for flights of both sides",
   CHECK(near.failures + far.failures == 0);
 }
 
+// A copy just below the limit may go by message, and one at the limit has to
+// wait. The sections end the wait in each way in which it can end.
 TEST_CASE("verbs post: a large copy waits for its window", "[verbs][keys]") {
   Pair pair;
   auto& near = pair.ends[0];

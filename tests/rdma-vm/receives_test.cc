@@ -60,6 +60,8 @@ class Guest final : public transport::MessageSink {
 
 }  // namespace
 
+// Each guest sends one message to every other. The registered buffers must
+// still be those of the start.
 TEST_CASE("verbs receives: many ranks that talk once need one buffer for each",
           "[verbs][memory]") {
   std::vector<std::unique_ptr<Guest>> guests;

@@ -13,7 +13,7 @@ namespace acp::verbs {
 namespace {
 
 /// A pair whose end 0 knows the memory of end 1, and has credit for several
-/// packets: the answer to its stream brings all that the window allows. Its
+/// packets. The answer to its stream brings all that the window allows. Its
 /// first post has token 1.
 class RxePair : public Pair {
  public:
@@ -104,6 +104,8 @@ TEST_CASE("verbs rxe: a read does not wait for a read", "[verbs][rxe]") {
   REQUIRE(pair.is_done(4));
 }
 
+// A put and then gets fill the batch that rxe holds back, until a post is
+// refused. All of them and the messages behind arrive in the end.
 TEST_CASE("verbs rxe: what waits is bounded, and all of it arrives",
           "[verbs][rxe]") {
   created_pairs().clear();

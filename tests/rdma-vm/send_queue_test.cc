@@ -1,5 +1,5 @@
 // Tests a send queue whose completions come late. The peer consumes packets and
-// returns credit meanwhile, so credit does not limit the endpoint: it has to
+// returns credit meanwhile, so credit does not limit the endpoint. It has to
 // count the work requests in the queue itself.
 #include <array>
 #include <cstring>

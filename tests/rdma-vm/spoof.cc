@@ -47,8 +47,8 @@ namespace {
 constexpr int kSmallQueue = 600;
 constexpr std::uint32_t kOtherVendor = 0x15b3;
 constexpr std::uint64_t kLatePolls = 100;
-/// Factor of the room in a send queue, where each write becomes an empty write
-/// and two parts, and parts of earlier writes may come on top.
+/// Factor of the room in a send queue. Each write becomes an empty write and
+/// two parts, and parts of earlier writes may come on top.
 constexpr std::uint32_t kRequestsOfWrite = 4;
 
 bool is_spoofed(std::string_view kind) {
@@ -133,7 +133,7 @@ bool is_taken(SendQueue& queue, const ibv_send_wr& request) {
   return true;
 }
 
-/// The list in the order in which a device may execute it: a write or an atomic
+/// The list in the order in which a device may execute it. A write or an atomic
 /// without a fence goes in front of the reads and atomics before it. Numbers
 /// and signals stay where they are, because a queue pair completes in order.
 std::vector<ibv_send_wr> overtaken(const ibv_send_wr* requests) {
@@ -166,6 +166,8 @@ std::vector<ibv_send_wr> overtaken(const ibv_send_wr* requests) {
   return list;
 }
 
+/// Looks at the whole list before it passes anything on, so a list without room
+/// is refused as a whole. At most one of the two spoofs then changes the list.
 int post_send(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
   const std::scoped_lock lock(known().mutex);
   SendQueue& queue = known().send_queues[pair->qp_num];
@@ -349,6 +351,8 @@ ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* srq_init_attr) {
   return real(pd, srq_init_attr);
 }
 
+/// Where writes are held back they become several requests. So the real queue
+/// is larger there, and the counts are of the size that the library asked for.
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* qp_init_attr) {
   static auto* real = hidden<decltype(ibv_create_qp)>("ibv_create_qp");
   if (is_spoofed("no_inline") && qp_init_attr->cap.max_inline_data != 0) {

@@ -126,8 +126,8 @@ void use_stopped(const spmd::Block& block, pid_t process, std::size_t adds) {
   std::thread alarm;
   if (is_keeper) {
     wait_for_go(block, 2);
-    // The standstill is the event under test: the others work for this long
-    // while the rank is stopped, and then the keeper lets it go on.
+    // The standstill is the event under test. The other ranks work for this
+    // long while the rank is stopped, and then the keeper lets it go on.
     alarm = std::thread([process] {
       std::this_thread::sleep_for(kStandstill);
       kill(process, SIGCONT);

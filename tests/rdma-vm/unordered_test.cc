@@ -45,6 +45,8 @@ class UnorderedPair : public Pair {
 
 }  // namespace
 
+// The counters show that the proof is one request of the same list, however
+// many puts precede it.
 TEST_CASE("verbs unordered: one proof ends a list of puts", "[verbs][post]") {
   UnorderedPair pair;
   End& near = pair.ends[0];
@@ -68,6 +70,8 @@ TEST_CASE("verbs unordered: one proof ends a list of puts", "[verbs][post]") {
   REQUIRE(pair.is_done(1 + puts));
 }
 
+// Lists of puts of many sizes are posted with flushes at random. What the
+// transport reports as done is looked up in the peer's memory at once.
 TEST_CASE("verbs unordered: puts that are done are in the peer's memory",
           "[verbs][post]") {
   UnorderedPair pair;
@@ -186,6 +190,8 @@ TEST_CASE("verbs unordered: proofs have room in the send queue",
   CHECK(near.failures + far.failures == 0);
 }
 
+// The send queue is filled until one or two entries are left. A put needs two,
+// its own and that of its proof.
 TEST_CASE("verbs unordered: a put without room for its proof waits",
           "[verbs][queue]") {
   created_pairs().clear();

@@ -125,6 +125,8 @@ class FakeSocket final : public udp::DatagramSocket {
     udp::Address to;
   };
 
+  /// Joins the pieces as a kernel does, and sends each datagram of the train on
+  /// its own. One call counts once.
   Status post(const udp::Address& from,
               const udp::Address& to,
               const udp::Datagram& datagram) {

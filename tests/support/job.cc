@@ -102,7 +102,7 @@ void Job::send(int signal) const {
   kill(pid_, signal);
 }
 
-/// Reads output before it looks at the end of the process: poll reports both,
+/// Reads output before it looks at the end of the process. poll reports both,
 /// and output that is still in the pipe must not be lost.
 Outcome Job::wait(milliseconds limit, const std::function<void()>& on_limit) {
   const Clock::time_point end = Clock::now() + limit;

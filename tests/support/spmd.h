@@ -1,5 +1,6 @@
-// Test programs that run as ranks of a job, over the public interface alone:
-// named cases, checks that end the job, a seed, a scale, a watchdog.
+// Test programs that run as ranks of a job, over the public interface alone.
+// They have named cases, checks that end the job, a seed, a scale, and a
+// watchdog.
 //
 //   SPMD_CASE(acp_copy_to_itself, "acp_copy: copies within one rank") {
 //     EXPECT_EQ(acp_rank(), 0);

@@ -103,7 +103,7 @@ Block::~Block() {
 namespace {
 
 /// All byte values, twice. Each chunk of a pattern is 256 successive bytes of
-/// this array, so memcpy and memcmp handle it whole, which is quick even under
+/// this array. So memcpy and memcmp handle it whole, which is quick even under
 /// the sanitizers.
 constexpr auto kValues = [] {
   std::array<std::byte, 512> values{};

@@ -184,6 +184,8 @@ TEST_CASE("acp_info: InfiniBand's ports have the address of IPoIB", "[info]") {
   CHECK(sys.judge("10.0.0.1").works);
 }
 
+// The tree of /sys has an unused index between two used ones. On a port of
+// InfiniBand the type of a GID is IB. The file's text does not count there.
 TEST_CASE("acp_info: lists the GIDs in use with their types", "[info]") {
   const std::string port = "class/infiniband/mlx5_0/ports/1/";
   const FakeSys sys("1: CA", "4: ACTIVE");
@@ -209,6 +211,8 @@ TEST_CASE("acp_info: lists the GIDs in use with their types", "[info]") {
   CHECK(sys.ports().front().gids.front().type == "IB");
 }
 
+// The text and the JSON document are made from the same facts, and both have to
+// show them.
 TEST_CASE("acp_info: prints GIDs and limits of RDMA devices", "[info]") {
   RdmaFact rdma;
   CHECK(text_of(rdma).empty());

@@ -295,6 +295,8 @@ void over_every_way(Body body) {
 
 }  // namespace
 
+// Each size is first put to the next rank and then got from it. The barriers
+// keep a rank from writing while its neighbour looks.
 TEST_CASE("transport: puts and gets of all sizes arrive whole", "[transport]") {
   over_every_way([](Task& task) {
     constexpr std::size_t kBytes = 300'000;
@@ -327,6 +329,8 @@ TEST_CASE("transport: puts and gets of all sizes arrive whole", "[transport]") {
   });
 }
 
+// Rank 0 orders each copy, also from a rank to itself, and the target's rank
+// looks between two barriers.
 TEST_CASE("transport: copies between two other ranks", "[transport]") {
   over_every_way([](Task& task) {
     constexpr std::size_t kBytes = 200'000;
@@ -437,6 +441,8 @@ TEST_CASE("transport: with CONT memory is as if each operation had waited",
   });
 }
 
+// Every rank adds to words of rank 0 in registered and in library memory. An
+// even number of exclusive-ors leaves 0.
 TEST_CASE("transport: atomics of all ranks on one word add up",
           "[transport][atomic]") {
   over_every_way([](Task& task) {
@@ -480,6 +486,8 @@ TEST_CASE("transport: atomics of all ranks on one word add up",
   });
 }
 
+// All ranks count one word of rank 0 up by compare-and-swap. The wins of all
+// ranks together have to be as many as the steps of the word.
 TEST_CASE("transport: each compare-and-swap has one winner",
           "[transport][atomic]") {
   over_every_way([](Task& task) {
@@ -584,6 +592,8 @@ TEST_CASE("transport: unregistering runs no progress step",
   });
 }
 
+// The operations of one rank are more than fit a window, so issuing has to wait
+// for completions. Handles may only grow.
 TEST_CASE("transport: many operations in flight", "[transport][order]") {
   over_every_way([](Task& task) {
     constexpr std::uint64_t kOperations = 10'000;

@@ -52,6 +52,8 @@ std::shared_ptr<FakeDevices> run_job(
 
 }  // namespace
 
+// Every rank gets one of three fabrics at random. The pairs that have an
+// endpoint in the faster network are compared with the rule.
 TEST_CASE("two networks: ranks of one fabric use it, and others udp",
           "[transport][network]") {
   std::mt19937 random(11);

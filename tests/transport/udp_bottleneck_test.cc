@@ -1,5 +1,6 @@
-// Streams through one link of limited rate, with a queue before it: how much of
-// the link they use, how they share it, and how long the queue becomes.
+// Streams through one link of limited rate, with a queue before it. The tests
+// measure how much of the link they use, how they share it, and how long the
+// queue becomes.
 #include <algorithm>
 #include <array>
 #include <vector>

@@ -213,7 +213,7 @@ TEST_CASE("udp window: finds the link again after time-outs",
   }
 }
 
-// More ranks than processors answer each other so: three small packets are
+// More ranks than processors answer each other so. Three small packets are
 // under way, and their round trip is 5 ms where 100 us are possible.
 TEST_CASE("udp window: a slow answer makes no packet wait",
           "[udp][congestion]") {

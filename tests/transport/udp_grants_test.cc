@@ -77,6 +77,8 @@ class Incast {
 
 }  // namespace
 
+// All senders fill their grants all the time, and the sum is taken in each
+// step. It has to be large as well, or the buffer would lie idle.
 TEST_CASE("udp grants: their sum stays below half of the buffer",
           "[udp][grants]") {
   const std::uint32_t senders = GENERATE(16U, 64U);
@@ -145,6 +147,8 @@ TEST_CASE("udp grants: small messages of many leave a heavy stream its share",
   CHECK(incast.lost() == 0);
 }
 
+// First all streams send a little, so that each has begun. Then all become
+// heavy in the same period, before the budget has counted them.
 TEST_CASE("udp grants: streams that become heavy together fit the buffer",
           "[udp][grants]") {
   const std::uint32_t senders = GENERATE(3U, 16U, 64U);

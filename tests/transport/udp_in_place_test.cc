@@ -144,6 +144,8 @@ TEST_CASE("udp in place: it shares a datagram with those before, not after",
   CHECK(job.transport(0).counters().sent == 2);
 }
 
+// The network is disconnected from the start, so the message is sent again
+// after the memory is gone. Its bytes have to be the bytes from before.
 TEST_CASE("udp in place: after reclaim the memory may go, though all is lost",
           "[udp][in_place]") {
   FakeJob job(large_plan());

@@ -173,6 +173,8 @@ TEST_CASE("udp lossy: a pool that is too small only slows things down",
   run_flow(job, flow);
 }
 
+// Four processes send to one whose buffer holds 40,000 bytes. Datagrams are
+// lost by overflow alone, and all messages arrive.
 TEST_CASE("udp lossy: a receive buffer that overflows is repaired",
           "[udp][lossy]") {
   FakeJobPlan plan;
@@ -201,6 +203,8 @@ TEST_CASE("udp lossy: a receive buffer that overflows is repaired",
   CHECK(sent_again > 0);
 }
 
+// Each pair in each color is a flow with numbers of its own, also from a
+// process to itself.
 TEST_CASE("udp lossy: eight processes talk to each other in two colors",
           "[udp][lossy]") {
   FakeJobPlan plan = lossy_plan(0.1, 21);

@@ -207,6 +207,8 @@ TEST_CASE("udp transport: blocks in flight fill a datagram",
   CHECK(job.transport(1).counters().delivered == 1 + 64);
 }
 
+// The first message leaves at once, because no answer can come otherwise. The
+// messages behind it wait, and each section ends the wait in another way.
 TEST_CASE("udp transport: flush_idle lets messages wait for an answer",
           "[udp][transport]") {
   FakeJobPlan plan;
@@ -244,6 +246,7 @@ TEST_CASE("udp transport: flush_idle lets messages wait for an answer",
   CHECK(job.transport(0).next_deadline() == TimePoint::max());
 }
 
+// No ack comes while the messages are sent, since the clock stands still.
 TEST_CASE("udp transport: each batch without an ack is twice the one before",
           "[udp][transport]") {
   FakeJobPlan plan;
@@ -362,6 +365,8 @@ TEST_CASE("udp transport: packets of another job or place are dropped",
   CHECK(arrivals.count == 1);
 }
 
+// One peer is disconnected and another one lives. The report has to come once,
+// for all colors, after ten seconds on the virtual clock.
 TEST_CASE("udp transport: a silent peer is dead after ten seconds",
           "[udp][transport][death]") {
   FakeJobPlan plan;
@@ -469,6 +474,8 @@ TEST_CASE("udp transport: every transmission has its own number",
   CHECK(last[1] > 100);
 }
 
+// The path carries an odd size, so the probe is known by its length. The reply
+// must name the number of the probe.
 TEST_CASE("udp transport: the reply to a size probe names the probe",
           "[udp][transport][mtu]") {
   constexpr std::size_t kOddBytes = 1'451;

@@ -102,6 +102,8 @@ TEST_CASE("udp guard: what one process seals another one opens",
   }
 }
 
+// The check must not change the packet, which is opened afterwards. Without
+// secrets a forged packet counts as one of the job.
 TEST_CASE("udp guard: a packet of the job is known without its address card",
           "[udp][guard]") {
   for (const Kind& kind : all_kinds()) {
@@ -143,6 +145,7 @@ TEST_CASE("udp guard: every damaged bit of a packet is noticed",
   }
 }
 
+// One packet is opened with one thing wrong at a time.
 TEST_CASE("udp guard: other jobs, colors and ciphers have other keys",
           "[udp][guard]") {
   for (const Kind& kind : all_kinds()) {
@@ -200,6 +203,8 @@ TEST_CASE("udp guard: encryption hides the payload and never repeats itself",
   }
 }
 
+// As many packets as a train may have are sealed before the first is opened.
+// Five trains use the buffer several times round.
 TEST_CASE("udp guard: all packets of a train stay sealed until it is sent",
           "[udp][guard]") {
   for (const Kind& kind : all_kinds()) {

@@ -115,6 +115,8 @@ TEST_CASE("udp packet: a bitmap lies between tag and payload",
                    packet.begin() + 88));
 }
 
+// The payload is divided at many places. The sealed packet has to be equal to
+// the one with the whole payload, its tag included.
 TEST_CASE("udp packet: a tail counts as if it lay behind the payload",
           "[udp][packet]") {
   Bytes payload(50'000);

@@ -30,6 +30,8 @@ TEST_CASE("udp replay window: late numbers are taken up to its size",
   CHECK(window.is_new(999'999));
 }
 
+// A set of all numbers that were taken is the model. Some seeds move the window
+// slowly and some in leaps.
 TEST_CASE("udp replay window: agrees with a set in any order",
           "[udp][replay]") {
   for (std::uint32_t seed = 1; seed <= 50; ++seed) {

@@ -105,6 +105,8 @@ TEST_CASE("udp round trip: the first stream of a process warns the next",
   CHECK(job.transport(0).counters().sent_again <= kGuesses);
 }
 
+// The path becomes slower in one step. The first message is sent again
+// needlessly, and no message after it.
 TEST_CASE("udp round trip: a path that becomes slow is learned within one",
           "[udp][rtt]") {
   const int slow_ms = GENERATE(20, 100, 400);
@@ -128,6 +130,8 @@ TEST_CASE("udp round trip: a path that becomes slow is learned within one",
   CHECK(messages.counters().sent_again == guesses);
 }
 
+// The delays jump, so some retransmissions are needless on purpose. Over all
+// seeds they have to be less than a quarter.
 TEST_CASE("udp round trip: spikes, reordering and loss, from many seeds",
           "[udp][rtt][lossy]") {
   std::uint64_t sent = 0;

@@ -1,5 +1,5 @@
-// Attackers on the network of a job: whatever they send, the memory and the
-// streams of the job stay as they are, and the counters tell.
+// Attackers on the network of a job. Their packets change neither the memory
+// nor the streams of the job, and the counters tell of them.
 #include <array>
 #include <chrono>
 #include <random>
@@ -75,6 +75,7 @@ struct Recorder {
 
 }  // namespace
 
+// The network damages packets too, and damaged ones have to be counted.
 TEST_CASE("udp security: a job works with each protection over a bad network",
           "[udp][security]") {
   for (const Security security :
@@ -99,6 +100,8 @@ TEST_CASE("udp security: a job works with each protection over a bad network",
   }
 }
 
+// All datagrams of a conversation are sent once more, in both directions. Each
+// has to be counted as replayed, and none may be answered.
 TEST_CASE("udp security: a recorded packet is not taken again",
           "[udp][security]") {
   for (const Security security : {Security::kAuth, Security::kEncrypt}) {
@@ -128,6 +131,8 @@ TEST_CASE("udp security: a recorded packet is not taken again",
   }
 }
 
+// The peer is disconnected, and an attacker goes on sending its old packets.
+// The peer has to fail nevertheless.
 TEST_CASE("udp security: replays do not keep a dead peer alive",
           "[udp][security][death]") {
   FakeJob job(plan_with(Security::kAuth));

@@ -1,6 +1,6 @@
-// Whole jobs of two and three processes over networks that a seed makes: loss,
-// damage, duplication, reordering, delays up to a second, and paths whose MTU
-// changes. The memory that the messages describe must be exact, and
+// Whole jobs of two and three processes over networks that a seed makes. These
+// have loss, damage, duplication, reordering, delays up to a second, and paths
+// whose MTU changes. The memory that the messages describe must be exact, and
 // retransmissions must stay near the losses. ACP_TEST_SCALE sizes the number of
 // seeds.
 #include <algorithm>
@@ -157,7 +157,7 @@ FakeJobPlan plan_from(std::uint64_t seed) {
 }
 
 /// Where both processes take datagrams of 8,972 bytes, the puts of half of the
-/// seeds are larger than a datagram of the path, which routers then divide.
+/// seeds are larger than a datagram of the path. Routers then divide them.
 std::uint32_t most_bytes_of(std::uint64_t seed, const FakeJobPlan& plan) {
   return plan.datagram_bytes > kCellBytes && seed % 2 == 0 ? kCellBytes
                                                            : kSmallBytes;

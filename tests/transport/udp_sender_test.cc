@@ -169,6 +169,8 @@ TEST_CASE("udp sender: buffers go back to the pool with the acks",
   CHECK(bench.sender.deadline() == TimePoint::max());
 }
 
+// A fragment is sent twice, 100 ms apart. The sections give acks that name one
+// of the two transmissions, and hold times of the peer.
 TEST_CASE("udp sender: the round trip is that of the echoed transmission",
           "[udp][sender][rtt]") {
   SenderBench bench;
@@ -239,6 +241,8 @@ TEST_CASE("udp sender: a retransmission does not condemn what it overtook",
   CHECK_FALSE(bench.sender.has_pending());
 }
 
+// The probe sends the newest fragment, and all later time-outs the oldest. An
+// ack with a sample begins anew with a probe.
 TEST_CASE("udp sender: the first time-out probes, then the time-out doubles",
           "[udp][sender][rto]") {
   SenderBench bench;

@@ -130,6 +130,8 @@ TEST_CASE("udp silence: probes are few, with however many peers",
   CHECK(quiet.job.transport(0).counters().sent_again == 0);
 }
 
+// Every process waits for any peer, and probes one after the other from another
+// beginning. Within 14 s one of them has to come to the lost one.
 TEST_CASE("udp silence: all that wait for one together find it soon",
           "[udp][silence]") {
   Quiet quiet(plan_of(60));

@@ -175,6 +175,8 @@ TEST_CASE("udp socket: colors of both families side by side",
   }
 }
 
+// Each color has a loopback address of its own. A datagram may be found in its
+// color alone, and comes from the address of that color.
 TEST_CASE("udp socket: a color's packets really use its addresses",
           "[udp][socket][color]") {
   auto one = open_socket("127.0.0.1,127.0.0.2");
@@ -426,6 +428,8 @@ TEST_CASE("udp socket: a reader of the statistics sees whole files",
   CHECK(partial == 0);
 }
 
+// The address card of rank 0 is altered or kept, and rank 1 opens with other
+// settings. Most errors have to name both.
 TEST_CASE("udp socket: ranks with different settings are told so",
           "[udp][socket]") {
   SteadyClock clock;

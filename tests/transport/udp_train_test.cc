@@ -238,6 +238,8 @@ TEST_CASE("udp train: time in the hosts does not count as the path's",
   CHECK(window_after(taken, microseconds(400), microseconds(540)) > 4 * queue);
 }
 
+// The network counts calls and datagrams apart. With loss only the arrival is
+// checked.
 TEST_CASE("udp train: a large copy needs few calls, and arrives whole",
           "[udp][train]") {
   const std::size_t longest = GENERATE(1, 2, 17, 64);

@@ -69,7 +69,7 @@ bool give_up(End& from, End& to) {
   return true;
 }
 
-/// Takes up to `most` packets, as one poll does: all arrive before one of them
+/// Takes up to `most` packets, as one poll does. All arrive before one of them
 /// counts as consumed, and their buffers are posted again in between. `grows`
 /// false: there are no more receive buffers.
 void poll(End& end, std::size_t most, bool grows = true) {
@@ -158,6 +158,8 @@ TEST_CASE("verbs credit: a stream soon has the largest window",
   CHECK(near.credit.window() == kIdleWindow);
 }
 
+// The first exchanges enlarge the window from one packet to two. From then on
+// each packet carries the credit for the one before.
 TEST_CASE("verbs credit: requests and replies soon need no empty packets",
           "[verbs][credit]") {
   std::array<End, 2> ends;

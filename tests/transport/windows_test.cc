@@ -1,5 +1,5 @@
-// Tests of what the two ends of an endpoint know of each other's memory:
-// control rows, the windows of a peer, and this process's own regions.
+// Tests of the memory of each other that the two ends of an endpoint know. They
+// are on control rows, the windows of a peer, and this process's own regions.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -108,6 +108,7 @@ TEST_CASE("windows: damaged control rows are refused", "[windows]") {
   }
 }
 
+// The windows have gaps between them. Each border is looked up from both sides.
 TEST_CASE("windows: a peer's windows are found by key and offset",
           "[windows]") {
   Memory memory;
@@ -260,6 +261,8 @@ TEST_CASE("windows: a revoked one in use holds steps up", "[windows]") {
   CHECK(asker.asked.empty());
 }
 
+// The region does not begin at a multiple of a piece, so its first and last
+// piece are shorter. Bytes outside must register nothing.
 TEST_CASE("windows: a region is registered in pieces, each once",
           "[windows][regions]") {
   FakeRegions regions(1);

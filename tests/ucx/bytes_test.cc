@@ -41,6 +41,8 @@ AddressCard address_card() {
 
 }  // namespace
 
+// An empty row stands between two others. The second walk stops where the
+// callback says so.
 TEST_CASE("ucx packet: rows come out as they went in", "[ucx][bytes]") {
   const Bytes packet = packet_of({{RowKind::kMessage, "first"},
                                   {RowKind::kControl, ""},

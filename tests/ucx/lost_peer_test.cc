@@ -319,6 +319,8 @@ TEST_CASE("ucx lost: shared memory leads to no other host", "[ucx][lost]") {
   }
 }
 
+// The peer asks for a region by a way of its own, so it becomes a holder, but
+// no answer can reach it. The region has to end all the same.
 TEST_CASE("ucx lost: a peer without a way to it keeps no region alive",
           "[ucx][lost]") {
   const OtherTls tls("tcp,self");

@@ -92,6 +92,8 @@ struct PairOptions {
 /// Process 0 posts; process 1 owns a word.
 class Pair {
  public:
+  /// Both transports are made before either looks for the other's address card.
+  /// Each then registers the memory that the other one uses.
   explicit Pair(const PairOptions& chosen = {}) {
     for (transport::ProcId me = 0; me < 2; ++me) {
       UcxOptions options;

@@ -44,6 +44,8 @@ struct Job {
 
 }  // namespace
 
+// Looks at the first and the last byte of starter memory, at the byte behind,
+// and at sizes that wrap around.
 TEST_CASE("address space: library memory of this host is touched directly",
           "[gmm][address_space]") {
   const Job job;
@@ -66,6 +68,9 @@ TEST_CASE("address space: library memory of this host is touched directly",
   }
 }
 
+// Addresses with every field right and wrong go both ways, from two ranks. The
+// short way has to give the words of library memory, and null for all other
+// addresses.
 TEST_CASE("address space: the short way to library words agrees with the long",
           "[gmm][address_space]") {
   Job job;
@@ -213,6 +218,8 @@ TEST_CASE("address space: without a reach only my own memory is direct",
   CHECK_FALSE(target.value().is_same_host);
 }
 
+// Each reach is a way in which a job may execute atomics. The reach must not
+// change plain loads and stores.
 TEST_CASE("address space: whose atomics are for the CPU",
           "[gmm][address_space]") {
   const Job job;

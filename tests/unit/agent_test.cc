@@ -134,6 +134,8 @@ std::uint64_t word_at(const std::byte* memory) {
 
 }  // namespace
 
+// The put ends at the last byte of the region, so that an off-by-one would show
+// beside it. The get reads back one byte more at the front.
 TEST_CASE("agent: puts and gets bytes of its own memory", "[agent]") {
   AgentUnderTest rank;
   const std::array<std::byte, 5> data = {std::byte{'h'}, std::byte{'e'},
@@ -202,6 +204,8 @@ TEST_CASE("agent: every word operation", "[agent]") {
   }
 }
 
+// The three adds give 0, 5 and 10, so each result shows which step it is of.
+// The put and the empty get have none.
 TEST_CASE("agent: results come in the order of the steps", "[agent]") {
   AgentUnderTest rank;
   std::memset(rank.memory.data(), 0, 64);
@@ -227,6 +231,8 @@ TEST_CASE("agent: results come in the order of the steps", "[agent]") {
   CHECK(word_at(rank.memory.data() + 8) == 15);
 }
 
+// Two good steps stand before the bad one, and one behind. So the reply has two
+// results, and the memory shows that the last step was not done.
 TEST_CASE("agent: stops at the first step that fails", "[agent]") {
   AgentUnderTest rank;
   std::memset(rank.memory.data(), 0, 64);
@@ -314,6 +320,8 @@ TEST_CASE("agent: a put of no bytes with a signal only rings", "[agent]") {
   CHECK_FALSE(rank.agent.take_signal());
 }
 
+// The device would not see the work of the CPU, so the agent has to refuse, and
+// leave the word alone.
 TEST_CASE("agent: no atomic of 8 bytes where a device executes them",
           "[agent]") {
   AgentUnderTest rank(gmm::Reach::kSelfDeviceAtomics);
@@ -437,6 +445,8 @@ TEST_CASE("agent: a request without its data fails", "[agent]") {
   CHECK(endpoint.sent.empty());
 }
 
+// Four requests succeed before the poll ends, and no reply may have left. The
+// sections end the sharing in each possible way.
 TEST_CASE("agent: requests that succeed without results share a reply",
           "[agent]") {
   AgentUnderTest rank;
@@ -487,6 +497,8 @@ TEST_CASE("agent: requests that succeed without results share a reply",
   }
 }
 
+// Requests of two initiators come in turn, one of them in two colors. Each
+// reply is for a row of requests from one initiator in one color.
 TEST_CASE("agent: requests of different initiators or colors share no reply",
           "[agent]") {
   AgentUnderTest rank;
@@ -508,6 +520,8 @@ TEST_CASE("agent: requests of different initiators or colors share no reply",
         std::vector<std::uint64_t>{4});
 }
 
+// Two shared replies wait for one endpoint, which is full from the start. Then
+// either the room comes, or the peer is lost.
 TEST_CASE(
     "agent: a shared reply to a full endpoint waits, and not for the dead",
     "[agent]") {
@@ -572,6 +586,8 @@ TEST_CASE("agent: replies to a full endpoint wait, those to others go",
   }
 }
 
+// A hundred replies wait for each of two full endpoints. Each flush may offer
+// one of them to each endpoint.
 TEST_CASE("agent: a full endpoint is asked once, however many replies wait",
           "[agent]") {
   AgentUnderTest rank;
@@ -594,6 +610,8 @@ TEST_CASE("agent: a full endpoint is asked once, however many replies wait",
   CHECK(rank.endpoints[2].offers == 2);
 }
 
+// The memory changes while the reply waits. The initiator has to get the new
+// bytes, because the get is not complete before.
 TEST_CASE("agent: a large get brings the bytes of when it is answered",
           "[agent]") {
   AgentUnderTest rank;
@@ -657,6 +675,9 @@ TEST_CASE("agent: a large get whose memory is gone when there is room fails",
   CHECK(reply.data.empty());
 }
 
+// First a peer is dead when the reply is sent. Then another peer dies while its
+// reply waits. A reply to a live peer waits between two of the dead one, and
+// has to go out.
 TEST_CASE("agent: replies to the dead are dropped", "[agent]") {
   AgentUnderTest rank;
   const Step add = rank.step(Opcode::kAdd, 8);
@@ -706,6 +727,8 @@ TEST_CASE("agent: a reply that the endpoint cannot carry becomes a failure",
   CHECK(rank.reply().header.status == Status::kTooLarge);
 }
 
+// The source ends with the last byte of the region. One byte more, or a source
+// of another rank, has to be refused without a start.
 TEST_CASE("agent: a delegated copy is started from my memory only", "[agent]") {
   AgentUnderTest rank;
   Step copy = rank.step(Opcode::kCopy, 0);
@@ -735,6 +758,8 @@ TEST_CASE("agent: a delegated copy is started from my memory only", "[agent]") {
   CHECK(rank.copies.size() == 1);
 }
 
+// The parts change memory at once, but only the last request has an answer,
+// with the result of its atomic.
 TEST_CASE("agent: a request in parts is answered once, by its last",
           "[agent]") {
   AgentUnderTest rank;

@@ -106,6 +106,8 @@ TEST_CASE("command ring: four threads, each message once and in order",
   CHECK(verdict.failure() == std::string());
 }
 
+// The producers are processes, so the ring is shared memory as in a job. The
+// consumer is this one.
 TEST_CASE("command ring: four processes, each message once and in order",
           "[shm][command_ring]") {
   const test::HostMemory host(1);

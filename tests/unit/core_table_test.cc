@@ -52,6 +52,8 @@ TEST_CASE("core table: a rank finds others that have waited on its core",
   CHECK(one.is_shared_here());
 }
 
+// This thread stands for both ranks, and moves between two cores. A rank that
+// looks on another core gives up its entry for the first.
 TEST_CASE("core table: a rank that has moved leaves its core to the others",
           "[runtime][core_table]") {
   const test::HostMemory host(2);

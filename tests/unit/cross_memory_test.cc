@@ -84,6 +84,8 @@ class Peer {
 
 }  // namespace
 
+// The peer is a process whose buffer has known bytes, and which looks at the
+// end for the bytes that were put. A dead peer comes last.
 TEST_CASE("cross memory: reads and writes another process",
           "[shm][cross_memory]") {
   const test::HostMemory host(2);
@@ -132,6 +134,8 @@ TEST_CASE("cross memory: the probe knows the process", "[shm][cross_memory]") {
   CHECK_FALSE(memory.probe(peer.record()));
 }
 
+// The second page cannot be read. A copy that ends at its border succeeds, and
+// one beyond fails as a bad address, not as a lost peer.
 TEST_CASE("cross memory: a copy stops at a hole", "[shm][cross_memory]") {
   const test::HostMemory host(1);
   protocol::ProcRecord& mine = host.segment().record(0);

@@ -76,6 +76,8 @@ TEST_CASE("describe: every operation names what, how much and where",
   CHECK(describe(operation, space) == "a message of acp_sync to rank 3");
 }
 
+// Both ends are outside, so the text has to name both. With another status
+// there is nothing to say.
 TEST_CASE("describe: an address outside of its region names region and size",
           "[gma][describe]") {
   const test::HostMemory host(4);
@@ -120,6 +122,8 @@ TEST_CASE("describe: an end that is ACP_GA_NULL", "[gma][describe]") {
         std::string::npos);
 }
 
+// The addresses are good, so only memory that went away can be the cause. Of
+// another host it can only be supposed.
 TEST_CASE("describe: memory that was freed while it is registered",
           "[gma][describe]") {
   const test::HostMemory host(4);
@@ -141,6 +145,8 @@ TEST_CASE("describe: memory that was freed while it is registered",
            "or memory there was freed before acp_unregister_memory: compare");
 }
 
+// The step is changed from one wrong end to the next, and the text has to
+// follow it.
 TEST_CASE("describe: a wrong rank and a wrong alignment", "[gma][describe]") {
   const test::HostMemory host(4);
   const gmm::AddressSpace space(host.segment(), 0, 0, 1, gmm::Reach::kHost);

@@ -30,8 +30,8 @@ TEST_CASE("engine: peers that were served are no arrival", "[gma][engine]") {
 
 TEST_CASE("engine: a signal issued takes along what a pass left",
           "[gma][engine]") {
-  // The peer is ahead: its next signal is there with the first pass after
-  // each of ours, and its reply has to wait for ours again.
+  // The peer is ahead. Its next signal is there with the first pass after each
+  // of ours, and its reply has to wait for ours again.
   EngineUnderTest rank;
   for (int exchange = 1; exchange < 5; ++exchange) {
     rank.pass(Arrivals::kSignal);

@@ -1,6 +1,6 @@
 // Random operations with ACP_HANDLE_CONT against a model that does one after
-// the other: the device may do a step that was posted without an order at any
-// time, and the others behind all before them.
+// the other. The device may do a step that was posted without an order at any
+// time. It does all other steps behind the steps before them.
 #include <array>
 #include <cstring>
 #include <optional>
@@ -203,6 +203,8 @@ void for_each_operation(Test test) {
 
 }  // namespace
 
+// The peer executes the posted steps in any order that the device may take. The
+// model executes each operation at its issue.
 TEST_CASE("engine cont: memory is as if each operation had waited",
           "[gma][order][model]") {
   const std::uint32_t seeds = test::seeds_of_one_thread(400);
@@ -239,6 +241,8 @@ TEST_CASE("engine cont: memory is as if each operation had waited",
   CHECK(most_posted > 4);
 }
 
+// The peer fails after each number of operations that are done. Later
+// operations with this order must not be posted any more.
 TEST_CASE("engine cont: with the peer, an operation and all behind it fail",
           "[gma][order][model]") {
   for_each_operation(

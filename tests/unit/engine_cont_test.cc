@@ -117,6 +117,8 @@ TEST_CASE("engine cont: puts to one endpoint do not wait for each other",
   CHECK(cont.endpoint.offers == 0);
 }
 
+// All of them are posted, each but the first behind the one before. Their
+// completions come in that order.
 TEST_CASE("engine cont: gets, puts and atomics do not wait for each other",
           "[gma][order]") {
   ContWorld cont;
@@ -208,6 +210,8 @@ TEST_CASE("engine cont: it waits behind what may fail by itself",
   CHECK(cont.posted() == posted);
 }
 
+// A refusal leaves the put with the engine until the first one is done. Then it
+// goes by message, or it is posted again.
 TEST_CASE("engine cont: a refused put waits, and is sent when it may",
           "[gma][order]") {
   ContWorld cont;

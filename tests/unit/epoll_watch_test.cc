@@ -99,6 +99,8 @@ TEST_CASE("epoll watch: detached it sees the doorbell only, attached what came",
   CHECK(watch.wait(late()));
 }
 
+// A filter of system calls in a thread of its own stands for an old kernel. The
+// watch has to find its other way, and to wake.
 TEST_CASE("epoll watch: sleeps where epoll_pwait2 is refused",
           "[runtime][epoll_watch]") {
   for (const unsigned error : {ENOSYS, EPERM}) {

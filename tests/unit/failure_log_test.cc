@@ -32,6 +32,8 @@ class Reference {
 
 }  // namespace
 
+// A log without a limit is the model. The test stays below the limit, where
+// both have to agree.
 TEST_CASE("failure log: agrees with one that keeps every failure",
           "[gma][failure_log]") {
   std::mt19937_64 random(5);
@@ -79,6 +81,8 @@ TEST_CASE("failure log: failures in a row take one entry",
   CHECK(log.is_empty());
 }
 
+// Three times as many failures as there are entries, each with a good number
+// before it. A failure may never be lost; a good number may count as failed.
 TEST_CASE("failure log: without room, numbers in between count as failed",
           "[gma][failure_log]") {
   FailureLog log;

@@ -58,6 +58,8 @@ bool is_card_of(std::uint32_t proc, std::span<const std::byte> bytes) {
 
 }  // namespace
 
+// The bytes of one address card stay valid only until the next one. So each is
+// checked before another is asked for.
 TEST_CASE("fetched card: whole, and nothing of the one before",
           "[runtime][bootstrap]") {
   FakeLauncher launcher(plan_of_many());
@@ -79,6 +81,8 @@ TEST_CASE("fetched card: whole, and nothing of the one before",
   CHECK(wrong == 0);
 }
 
+// Two threads share one socket to the launcher. Each may read the answer that
+// the other one waits for, and has to hand it over.
 TEST_CASE("fetched card: another thread waits in a phase meanwhile",
           "[runtime][bootstrap]") {
   constexpr int kPhases = 2000;
@@ -116,6 +120,8 @@ TEST_CASE("fetched card: another thread waits in a phase meanwhile",
   CHECK(failed == 0);
 }
 
+// Both threads wait before the job ends. The launcher says so, or only closes
+// its end.
 TEST_CASE("fetched card: the end of the job ends both waits",
           "[runtime][bootstrap]") {
   set_log_level(LogLevel::kError);

@@ -152,6 +152,8 @@ TEST_CASE("host barrier: no wake-up is lost", "[runtime][barrier][wake]") {
   }
 }
 
+// The first rank comes early and spins. Its passes have to go on meanwhile,
+// since peers wait for them, and it must not sleep.
 TEST_CASE("host barrier: a rank with a core of its own serves peers first",
           "[runtime][barrier]") {
   for (const std::uint32_t ranks : {2U, 3U}) {
@@ -177,6 +179,8 @@ TEST_CASE("host barrier: a rank with a core of its own serves peers first",
   }
 }
 
+// The ranks sleep in the barrier before the signal comes. Two ranks and three
+// use different words to sleep on.
 TEST_CASE("host barrier: a signal wakes nobody in it", "[runtime][barrier]") {
   for (const std::uint32_t ranks : {2U, 3U}) {
     const test::HostMemory host(ranks);

@@ -99,6 +99,8 @@ TEST_CASE("host segment: two mappings show the same memory",
   CHECK(two->slice_header(1).doorbell.load() == 42);
 }
 
+// The kernel's list of mappings shows what a core dump would have. One rank
+// more than slices are dumped is in the plan.
 TEST_CASE("host segment: a core dump has headers, tables and the own slice",
           "[protocol][host_segment]") {
   HostPlan plan = plan_of(kSlicesInCoreDump + 1);
@@ -149,6 +151,7 @@ TEST_CASE("host segment: it has the identity that its maker gives it",
   CHECK(segment->secret() == identity->secret);
 }
 
+// Two processes of six are on this host, and their numbers are not in a row.
 TEST_CASE("host segment: its processes may be any of the job",
           "[protocol][host_segment]") {
   HostPlan plan;
@@ -191,6 +194,8 @@ TEST_CASE("host segment: a card's used part ends before its zeros",
   CHECK(used_part(card).size() == kCardBytes);
 }
 
+// The size of an address card follows from the settings, and so does the
+// largest job whose address cards a host has.
 TEST_CASE("host segment: a host has the address cards that fit into 16 MiB",
           "[protocol][host_segment]") {
   struct Case {
@@ -222,6 +227,8 @@ TEST_CASE("host segment: a host has the address cards that fit into 16 MiB",
   }
 }
 
+// Each further setting needs longer address cards. They lie in a row in the
+// segment.
 TEST_CASE("host segment: the usual job has short address cards",
           "[protocol][host_segment]") {
   Settings settings;
@@ -246,6 +253,9 @@ TEST_CASE("host segment: the usual job has short address cards",
         segment->card(0).data() + 2 * kShortCardBytes);
 }
 
+// Three processes of a large job have their address cards in a row. Address
+// cards of other hosts are fetched into room that follows, before the first
+// slice.
 TEST_CASE(
     "host segment: the hosts of a large job have address cards of their own",
     "[protocol][host_segment]") {

@@ -237,6 +237,8 @@ TEST_CASE("host watch: an absence reaches the other hosts") {
   CHECK(hosts.second->launcher.aborts() == 0);
 }
 
+// The wait and the absence come in both orders, and at both hosts. The line has
+// to name the rank that waits and the rank that left.
 TEST_CASE(
     "host watch: rank 0 ends a job whose ranks wait in acp_reset in vain") {
   const bool waits_first = GENERATE(true, false);
@@ -466,6 +468,8 @@ TEST_CASE("host watch: after rank 0 has written the line no rank does") {
   CHECK(lines_in(text) == 0);
 }
 
+// The message of the leader says whether a line is written already. All that
+// the member logs until its wait has ended is captured.
 TEST_CASE("host watch: a member writes no line where its leader says so") {
   const bool is_written = GENERATE(true, false);
   Lines lines;
@@ -495,6 +499,8 @@ TEST_CASE("host watch: a member writes no line where its leader says so") {
   CHECK(lines_in(text) == (is_written ? 0 : 1));
 }
 
+// The launcher's abort returns at once. One line has to say which calls were
+// not alike, and the end of the job must add none.
 TEST_CASE(
     "host watch: ranks of one host in unlike calls leave the line to the "
     "judgement") {
@@ -751,6 +757,8 @@ TEST_CASE("host links: a leader that rank 0 has not taken gets its goodbye") {
   check_closed(leaf);
 }
 
+// The hub says goodbye before or after it has read the key of the leader. In
+// both cases the absence arrives first.
 TEST_CASE(
     "host links: a leader whose key rank 0 has not read gets what was told "
     "before "
@@ -772,6 +780,7 @@ TEST_CASE(
   check_goodbye(leaf);
 }
 
+// The message arrives in both cases. Only the end without a goodbye is a loss.
 TEST_CASE("host links: the end of a connection means a loss before goodbye") {
   const bool says_goodbye = GENERATE(true, false);
   HostLinks hub;

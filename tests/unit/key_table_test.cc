@@ -72,6 +72,8 @@ TEST_CASE("key table: the first and the last byte, and one beyond",
   CHECK(owner.keys.address_of(0, atkey, top).status() == Status::kBadAddress);
 }
 
+// Most wrong keys differ from the right one in one field. They must change
+// nothing, so the right key can be removed afterwards, and only once.
 TEST_CASE("key table: only what add() gave is a key", "[gmm][key_table]") {
   Owner owner;
   const auto& codec = owner.space.codec();

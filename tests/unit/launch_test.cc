@@ -129,6 +129,8 @@ TEST_CASE("launch: acprun's socket is used and not handed on",
   CHECK((::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
 }
 
+// The launcher is the other end of a socket, and says Go before the rank
+// arrives.
 TEST_CASE("launch: phases, abort and end as acprun hears them",
           "[runtime][bootstrap]") {
   FakeLauncher launcher;

@@ -1,5 +1,6 @@
-// Tests of modules: where they are looked for, and what is said of a file that
-// is none, is of another version or build, or cannot be loaded.
+// Tests of modules: where they are looked for, and the error about a file that
+// cannot be used. Such a file is none, is of another version or build, or
+// cannot be loaded.
 #include "settings/module.h"
 
 #include <string>
@@ -66,6 +67,8 @@ TEST_CASE("module: folders that are not there are warned of",
         "acp: warning: ACP_MODULE_PATH: /nope/at/all is no folder here\n");
 }
 
+// Each file was built for this test with one fault, and the text has to name
+// the fault and its remedy.
 TEST_CASE("module: a file that cannot be used says why", "[base][module]") {
   struct Row {
     const char* name;

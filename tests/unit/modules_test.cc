@@ -145,6 +145,8 @@ TEST_CASE("modules: more memory than there is", "[runtime][modules]") {
   }
 }
 
+// The program's module is added first, as in a job. Memory and calls have to be
+// in the other order.
 TEST_CASE("modules: the library's own come first, whenever they are added",
           "[runtime][modules]") {
   calls().clear();

@@ -158,6 +158,7 @@ TEST_CASE("operation: the bytes of a shared reply are what the table says",
                   .has_value());
 }
 
+// Every truncation, and every value of each byte of the header, is tried.
 TEST_CASE("operation: a damaged shared reply is refused",
           "[protocol][operation]") {
   const auto good = test::shared_reply_message(
@@ -191,6 +192,8 @@ TEST_CASE("operation: what the first byte says", "[protocol][operation]") {
   }
 }
 
+// A reply without its results is a message of its own: the data were missing.
+// Every other length is refused.
 TEST_CASE("operation: every truncation and every longer message is refused",
           "[protocol][operation]") {
   const std::array steps = {put_step(5), word_step(Opcode::kAdd), put_step(4)};
@@ -269,6 +272,8 @@ TEST_CASE("operation: a damaged request is refused", "[protocol][operation]") {
   }
 }
 
+// All values of the flags are tried with each kind of step. Only a single put
+// without a signal may be a part.
 TEST_CASE("operation: a part of a request is one put",
           "[protocol][operation]") {
   const auto is_taken = [](std::vector<Step> steps, int flags) {
@@ -294,6 +299,8 @@ TEST_CASE("operation: a part of a request is one put",
   CHECK_FALSE(is_taken({signal}, kMoreFlag));
 }
 
+// No operation waits for the answer of such a request, so an id or a result
+// would be useless.
 TEST_CASE("operation: an unanswered request is one step without results",
           "[protocol][operation]") {
   const auto is_taken = [](std::vector<Step> steps, std::uint64_t id) {
@@ -381,6 +388,8 @@ TEST_CASE("operation: a damaged reply is refused", "[protocol][operation]") {
   }
 }
 
+// Good requests get up to three flipped bits. Each one that still decodes has
+// to have as many bytes of data as its steps say.
 TEST_CASE("operation: random bytes never make a request that lies",
           "[protocol][operation]") {
   std::mt19937_64 random(7);

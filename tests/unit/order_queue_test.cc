@@ -316,6 +316,8 @@ TEST_CASE("order queue: the first of several failures is told",
   CHECK_FALSE(quick.queue.is_busy());
 }
 
+// Failures alternate with good operations. Each failure is collected by its own
+// number alone.
 TEST_CASE("order queue: no uncollected failure is forgotten",
           "[gma][order_queue]") {
   constexpr Sequence kFailures = 2000;

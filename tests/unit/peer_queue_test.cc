@@ -50,6 +50,8 @@ TEST_CASE("gma: a queue that cannot be made is asked for again",
   CHECK(queues.queue_to(1, 0).ok());
 }
 
+// The operation is removed from the front, the middle and the end, and is added
+// again behind a fourth.
 TEST_CASE("gma: an operation leaves its queue from any place in it",
           "[gma][queues]") {
   CountedEndpoints endpoints;
@@ -76,6 +78,7 @@ TEST_CASE("gma: an operation leaves its queue from any place in it",
   }
 }
 
+// A queue that empties during the round leaves the list, and a full one stays.
 TEST_CASE("gma: a queue stays listed until it is found empty",
           "[gma][queues]") {
   CountedEndpoints endpoints;

@@ -109,6 +109,8 @@ Status get(PmiConnection& client,
 
 }  // namespace
 
+// The launcher gives values before it ends each fence. Two threads of the rank
+// share the connection, and each has to get its own answers.
 TEST_CASE("pmi connection: values come while a fence is under way",
           "[runtime][bootstrap]") {
   constexpr int kFences = 200;

@@ -1,5 +1,5 @@
-// No wake-up is lost: an event happens between any two actions of a thread that
-// falls asleep, and under a virtual clock that thread notices it in time.
+// No wake-up is lost. An event happens between any two actions of a thread that
+// falls asleep. Under a virtual clock that thread notices it in time.
 #include "runtime/progress_loop.h"
 
 #include <algorithm>

@@ -164,6 +164,8 @@ TEST_CASE("progress states: woken early for nothing, one pass is enough",
   CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
 }
 
+// A busy step needs the data that a caller has in use. How soon it is tried
+// again depends on whether that caller may need its core.
 TEST_CASE("progress states: a busy step is run again soon",
           "[runtime][progress]") {
   StatesUnderTest rank;

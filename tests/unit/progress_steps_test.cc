@@ -95,6 +95,8 @@ TEST_CASE("steps: a pair is there once", "[runtime][steps]") {
   CHECK(one.add() == Status::kOk);
 }
 
+// The list changes while it is gone through. No step may run twice in a pass,
+// or after its removal.
 TEST_CASE("steps: one may remove itself and others, and add some",
           "[runtime][steps]") {
   ProgressSteps steps;
@@ -237,6 +239,8 @@ TEST_CASE("steps: one at a time, whoever makes progress", "[runtime][steps]") {
   CHECK(shared.calls > 0);
 }
 
+// One thread runs steps all the time, and another adds and removes one. Any run
+// after the removal reads a flag that is cleared.
 TEST_CASE("steps: a removed step is not running when remove returns",
           "[runtime][steps]") {
   struct Victim {

@@ -219,6 +219,8 @@ TEST_CASE("progress: only a time-out before the end of a sleep ends it, once",
   CHECK(has_woken == std::array{false, true, false});
 }
 
+// A step that waits must not take the role of the poller. The bits that its
+// caller announces show that.
 TEST_CASE("progress: a caller inside a step leaves epoll to the thread",
           "[runtime][progress][wake]") {
   RankUnderTest rank;

@@ -110,6 +110,9 @@ TEST_CASE("gma: rank and key tell where an end is", "[gma][route]") {
   CHECK(end_of(alone.space, alone.address(1, gmm::kStarterKey)) == kFar);
 }
 
+// One address for each kind of memory. These are registered memory of this rank
+// and of a peer, module memory, starter memory of a peer, and memory of another
+// host.
 TEST_CASE("gma: where an end is agrees with its look-up", "[gma][route]") {
   RouteWorld world(gmm::Reach::kHost);
   std::vector<std::byte> memory(256);

@@ -16,6 +16,9 @@ std::uint64_t word_at(std::span<const std::byte> memory, std::size_t offset) {
 
 }  // namespace
 
+// The chain has steps with data, with results, with both and with neither. The
+// fake peer answers with results alone, so their places in memory show which
+// step took which.
 TEST_CASE("runner chain: goes in one message when it fits", "[gma][runner]") {
   RunnerWorld world;
   std::memcpy(world.memory.data(), "abcde", 5);
@@ -188,6 +191,8 @@ TEST_CASE("runner chain: a copy in it is a request of its own",
   CHECK(world.endpoint(2).sent.empty());
 }
 
+// The peer's starter memory is mapped, so the steps are done in the call. The
+// sleeper is there to show that the signal rings without a message.
 TEST_CASE("runner chain: on mapped memory needs no message", "[gma][runner]") {
   RunnerWorld world;
   const GlobalAddress starter =
@@ -230,6 +235,8 @@ TEST_CASE("runner cross copy: memory of this host is moved by the kernel",
   CHECK(world.endpoint(1).cross_memory_copies == 2);
 }
 
+// The endpoint refuses cross-memory copies first, and then finds a hole. The
+// first is a reason for a message, and the second is an error.
 TEST_CASE("runner cross copy: what the kernel refuses goes by message",
           "[gma][runner]") {
   RunnerWorld world;

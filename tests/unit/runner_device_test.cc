@@ -112,6 +112,8 @@ TEST_CASE("runner device: my own words go by endpoint, except those of 4 bytes",
   CHECK(world.endpoint(0).posted.empty());
 }
 
+// A device cannot wake a sleeper. So the message that rings, or the doorbell of
+// this process, has to come after the atomic has completed.
 TEST_CASE("runner device: a signal follows the atomic", "[gma][runner]") {
   DeviceWorld device;
   RunnerWorld& world = device.world;

@@ -1,4 +1,4 @@
-// Words that follow a posted put in its chain: they go as a request behind the
+// Words that follow a posted put in its chain. They go as a request behind the
 // put's last post, and the operation ends when both are answered.
 #include <algorithm>
 #include <array>
@@ -16,8 +16,8 @@ constexpr std::size_t kPosts = 3;
 constexpr std::size_t kData = 4096;  // where the put goes
 constexpr std::size_t kResult = kPut + 48;
 
-/// A peer that takes posts and messages behind them, and one chain: a put of
-/// several posts, a word, and a word with a result and a signal.
+/// A peer that takes posts and messages behind them, and one chain. The chain
+/// is a put of several posts, a word, and a word with a result and a signal.
 class JoinedWorld {
  public:
   JoinedWorld() {
@@ -91,6 +91,8 @@ class JoinedWorld {
 
 }  // namespace
 
+// Both orders of the completion and the reply have to end the operation once,
+// with the result.
 TEST_CASE("runner joined: the words go behind the last post of their put",
           "[gma][runner]") {
   JoinedWorld joined;
@@ -261,6 +263,8 @@ TEST_CASE("runner joined: after a piece by request the words wait",
   }
 }
 
+// The put is posted alone in each section, because the step behind it may not
+// join its last post.
 TEST_CASE("runner joined: what cannot go along follows", "[gma][runner]") {
   JoinedWorld joined;
   RunnerWorld& world = joined.world;
@@ -317,6 +321,8 @@ TEST_CASE("runner joined: the source is gone before the last post",
   CHECK(joined.endpoint.sent.empty());
 }
 
+// The peer is lost after each number of answers. Answers that come later must
+// change nothing.
 TEST_CASE("runner joined: a lost peer ends the operation once",
           "[gma][runner]") {
   JoinedWorld joined;

@@ -101,8 +101,8 @@ TEST_CASE("runner post: what the endpoint does not do goes by message",
   CHECK(offers == 2);
 }
 
-// A transport looks for the own end in the key table of its own process, where
-// the key of another rank names other memory, or none.
+// A transport looks for the own end in the key table of its own process. The
+// key of another rank names other memory there, or none.
 TEST_CASE("runner post: memory of another rank of this host goes by message",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);
@@ -129,6 +129,8 @@ TEST_CASE("runner post: memory of another rank of this host goes by message",
   CHECK(memory[0] == std::byte{7});
 }
 
+// The endpoint takes two of three posts. The rest has to follow when one is
+// complete.
 TEST_CASE("runner post: a full endpoint is offered the rest later",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);
@@ -155,6 +157,8 @@ TEST_CASE("runner post: a full endpoint is offered the rest later",
   CHECK(endpoint.offers == 0);
 }
 
+// Each number is given to the function for the other kind, where it must end
+// nothing.
 TEST_CASE("runner post: a token is nobody's reply, and a reply's id no token",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);

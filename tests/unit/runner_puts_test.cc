@@ -1,5 +1,5 @@
-// Chains of puts above one message, with words behind them: the puts go as one
-// post, and the words in the request behind it where the endpoint joins them.
+// Chains of puts above one message, with words behind them. The puts go as one
+// post. The words go in the request behind it where the endpoint joins them.
 #include <algorithm>
 #include <array>
 
@@ -17,8 +17,8 @@ constexpr std::size_t kFirstPut = 4096;  // where the first put goes
 constexpr std::size_t kStride = 1024;
 constexpr std::size_t kOldWord = kPuts * kLargePut + 48;
 
-/// A peer whose endpoint posts puts and joins words, which its agent executes;
-/// and a chain: puts, an empty one, a word, and a word with a result and a
+/// A peer whose endpoint posts puts and joins words, which its agent executes.
+/// The chain is puts, an empty one, a word, and a word with a result and a
 /// signal.
 class PutsWorld {
  public:
@@ -70,6 +70,7 @@ class PutsWorld {
 
 }  // namespace
 
+// Both orders of the completion and the reply have to end the chain once.
 TEST_CASE("runner puts: puts and words of a large chain leave together",
           "[gma][runner]") {
   PutsWorld puts;
@@ -205,6 +206,8 @@ TEST_CASE("runner puts: a lost peer ends a chain whose words are joined",
   CHECK(puts.world.ends_of(chain) == 1);
 }
 
+// Only the first put may be posted alone, because the steps behind it depend on
+// the order. All of them are done in the end.
 TEST_CASE("runner puts: a get, or a put behind a word, is not in front",
           "[gma][runner]") {
   PutsWorld puts;

@@ -112,6 +112,8 @@ TEST_CASE("runner relay: a large copy takes all buffers, and no more",
   CHECK(peers.two.memory == peers.three.memory);
 }
 
+// A relay reads from one peer and writes to another one. Each half may be
+// refused on its own.
 TEST_CASE("runner relay: what the endpoint does not take goes by message",
           "[gma][runner][relay]") {
   TwoPeers peers(4096);
@@ -202,6 +204,8 @@ TEST_CASE("runner relay: a part that fails ends its copy once, and no other",
   CHECK_FALSE(world.runner.has_unsent());
 }
 
+// Endpoints refuse posts at random, and one of two peers is lost after a random
+// number of events. Each copy has to end once.
 TEST_CASE("runner relay: peers may be lost at any moment",
           "[gma][runner][relay]") {
   constexpr std::uint64_t kOwn = 2 * Relay::kBufferBytes;

@@ -19,6 +19,8 @@ void fill(std::vector<std::byte>& bytes) {
 
 }  // namespace
 
+// The short copy is started while the long one has slices to go, and must not
+// wait for them.
 TEST_CASE("runner slices: a long copy moves a slice a turn", "[gma][runner]") {
   RunnerWorld world;
   fill(world.peer_memory);

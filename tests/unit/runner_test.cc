@@ -33,6 +33,8 @@ std::uint64_t reply_bytes_on(const test::FakeEndpoint& endpoint) {
 
 }  // namespace
 
+// The sizes lie around one message. Each byte has a count of the pieces that
+// have brought it.
 TEST_CASE("runner: the pieces of a large put cover each byte once",
           "[gma][runner]") {
   for (const std::size_t size : {1U, 975U, 976U, 977U, 100'001U}) {
@@ -66,6 +68,8 @@ TEST_CASE("runner: the pieces of a large put cover each byte once",
   }
 }
 
+// The second operation has room, but has to stay behind the first, which had
+// none.
 TEST_CASE("runner: the call that starts an operation sends its request",
           "[gma][runner]") {
   RunnerWorld world;
@@ -111,6 +115,8 @@ TEST_CASE("runner: a post waits for the pass, since its endpoint may be in one",
   CHECK(endpoint.posted.size() == 1);
 }
 
+// The requests are shuffled before they are answered. The bytes beside the
+// destination must stay.
 TEST_CASE("runner: the pieces of a large get arrive in any order",
           "[gma][runner]") {
   constexpr std::size_t kSize = 50'001;
@@ -137,6 +143,8 @@ TEST_CASE("runner: the pieces of a large get arrive in any order",
   CHECK(world.memory[3 + kSize] == std::byte{0});
 }
 
+// The endpoint takes two messages at a time. Operations to another rank do not
+// wait, and operations to this rank stay in order.
 TEST_CASE("runner: a full endpoint is offered the rest later, in order",
           "[gma][runner]") {
   RunnerWorld world;
@@ -275,6 +283,8 @@ TEST_CASE("runner: a get whose reply comes without data has failed",
   CHECK(world.memory == before);
 }
 
+// Three puts and a get are open at one peer. A shared reply has no results, so
+// it may not end the get as a success.
 TEST_CASE("runner: a shared reply ends each of its requests", "[gma][runner]") {
   RunnerWorld world;
   const auto id_of_last = [&] {
@@ -365,6 +375,8 @@ TEST_CASE("runner: the first failure of several pieces is told",
   CHECK(world.has_ended(get, Status::kBadKey));
 }
 
+// A get ends only when the pieces that were sent are answered, since the peer
+// may still write. A put ends at once.
 TEST_CASE("runner: an endpoint that refuses ends the operation",
           "[gma][runner]") {
   RunnerWorld world;
@@ -403,6 +415,8 @@ TEST_CASE("runner: an endpoint that refuses ends the operation",
   CHECK_FALSE(world.runner.has_unsent());
 }
 
+// One operation of each kind goes to the peer, and one goes to another rank. An
+// answer that comes too late must end nothing twice.
 TEST_CASE("runner: a dead peer ends everything that goes there",
           "[gma][runner]") {
   RunnerWorld world;

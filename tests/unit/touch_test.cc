@@ -64,6 +64,8 @@ MemoryMap::Obstacle obstacle_in(MemoryMap& map,
 
 }  // namespace
 
+// The third of four pages is protected in each way, and unmapped. A touch must
+// change no byte.
 TEST_CASE("touch: tells memory that is there from memory that is not",
           "[gmm][touch]") {
   const FaultHandler handler;

@@ -1,5 +1,5 @@
 // Memory that is unregistered after an operation was issued and before it
-// starts, or between two steps of its chain: each way finds that out before it
+// starts, or between two steps of its chain. Each way finds that out before it
 // touches or sends a byte.
 #include <catch2/catch.hpp>
 
@@ -142,6 +142,8 @@ TEST_CASE("runner: memory unregistered between two steps of a chain",
   CHECK(world.memory[0] == std::byte{0});
 }
 
+// A signal is in front, so the operation waits. Its memory goes before the
+// answer, and it must fail without a message.
 TEST_CASE("engine: memory unregistered between issue and start",
           "[gma][engine]") {
   EngineUnderTest rank;

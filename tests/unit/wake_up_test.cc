@@ -127,6 +127,8 @@ TEST_CASE("doorbell: no wake-up is lost between two ranks",
   }
 }
 
+// Each thread falls asleep at another moment of a round, by a random spin. All
+// have to see every round.
 TEST_CASE("doorbell: no wake-up is lost with several threads asleep",
           "[gmm][doorbell][wake]") {
   constexpr std::uint64_t kRounds = 20'000;

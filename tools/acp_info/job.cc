@@ -88,7 +88,7 @@ void print(const std::vector<RankFact>& facts, JobFormat format) {
 }
 
 /// Meets all ranks. If they keep away, a rank of each host says which addresses
-/// it uses, because nobody will read its memory on a network that is broken.
+/// it uses. No rank will read its memory on a network that is broken.
 bool meet(const RankFact& mine) {
   const int met = acpx_sync_timeout(kPatienceMs);
   if (met == 1 && mine.leader == mine.rank) {

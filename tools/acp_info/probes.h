@@ -23,8 +23,9 @@ Probe probe_cross_memory();
 /// Binds a UDP socket to an address and sends a datagram from it to itself.
 Probe probe_udp(const std::string& text);
 
-/// Looks for an RDMA port that is active, has an address, is of a kind that
-/// jobs can use, and whose connection manager may be opened.
+/// Looks for an RDMA port that is active, has an address, and is of a kind that
+/// jobs can use. This process must also be allowed to open its connection
+/// manager.
 Probe probe_ib();
 
 /// Asks UCX for the version, the transports with their devices, and the

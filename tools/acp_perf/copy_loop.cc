@@ -8,8 +8,8 @@
 
 namespace acp::perf {
 
-/// Puts and gets are both checked in this rank's outbox: a get row first puts
-/// the pattern that it will get, a put row fetches the pattern at the end.
+/// Puts and gets are both checked in this rank's outbox. A get row first puts
+/// the pattern that it will get. A put row fetches the pattern at the end.
 Outcome run_copies(Context& context,
                    Samples& samples,
                    Way way,

@@ -21,10 +21,10 @@ struct HostAddress {
   SocketAddress address;  ///< An interface has it. The port is 0.
 };
 
-/// The address is that of the first interface that is up and not the loopback:
-/// an IPv4 address if there is one, else an IPv6 address of global scope, else
-/// a link-local one. ACP_UDP_INTERFACES, a list of names between commas, limits
-/// the choice.
+/// The address is that of the first interface that is up and not the loopback.
+/// It is an IPv4 address if there is one, else an IPv6 address of global scope,
+/// else a link-local one. ACP_UDP_INTERFACES, a list of names between commas,
+/// limits the choice.
 HostAddress own_host_address();
 
 /// Chooses, for a socket between this rank and a peer, between the loopback and

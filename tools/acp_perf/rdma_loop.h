@@ -36,8 +36,8 @@ struct RdmaRequest {
 };
 
 /// Writes, reads and atomics of this process on its own memory, by way of the
-/// device that acp_perf's job uses: the first of ACP_VERBS_DEVICES, or the
-/// first with an active port. Not thread-safe.
+/// device that acp_perf's job uses. It is the first of ACP_VERBS_DEVICES, or
+/// the first with an active port. Not thread-safe.
 class RdmaLoop {
  public:
   static constexpr std::size_t kBytes = 64 << 10;  ///< Size of each buffer.

@@ -125,6 +125,8 @@ void respond_put_all(Context& context) {
 
 }  // namespace
 
+/// put8, get8 and their rates come before the rows that name them as raw rows:
+/// select_rows goes through the table backwards.
 void add_access_rows(Rows& rows) {
   append(rows,
          {

@@ -96,8 +96,8 @@ Outcome run_memmove(Context& context, Samples& samples, std::uint64_t bytes) {
 
 }  // namespace
 
-/// The private atomics stand before the shared ones, so that the table shows
-/// the price of shared memory where no other rank contends for the word.
+/// The private atomics stand before the shared ones. So the table shows the
+/// price of shared memory where no other rank contends for the word.
 void add_raw_cpu_rows(Rows& rows) {
   append(
       rows,

@@ -1,4 +1,4 @@
-// Raw rows of plain UCP, for jobs over the transport `ucx`: rank 0 does in the
+// Raw rows of plain UCP, for jobs over the transport `ucx`. Rank 0 does in the
 // memory of rank 1 as much as the rows of ACP do, with the user's UCX_TLS.
 // rows.cc lists them, and runner.cc runs them. They may call no function of ACP
 // while they measure.

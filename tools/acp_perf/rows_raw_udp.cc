@@ -1,7 +1,7 @@
-// Raw rows of a UDP socket: the round trip that every operation over udp needs
-// at least once, and the bandwidth of a stream of datagrams. rows.cc lists
-// them, and runner.cc runs them. They may call no function of ACP while they
-// measure.
+// Raw rows of a UDP socket. They are the round trip that every operation over
+// udp needs at least once, and the bandwidth of a stream of datagrams. rows.cc
+// lists them, and runner.cc runs them. They may call no function of ACP while
+// they measure.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -19,9 +19,9 @@ constexpr std::size_t kDatagramBytes = 64;
 /// After this long without an answer the datagram counts as lost.
 constexpr std::int64_t kLostNs = 200'000'000;
 
-/// The bytes that one operation of a stream sends: on the loopback one
-/// datagram, into which udp divides large copies there; elsewhere as many
-/// packets as that takes.
+/// The bytes that one operation of a stream sends. On the loopback they are one
+/// datagram, into which udp divides large copies there. On other interfaces
+/// they are as many packets as that takes.
 constexpr std::size_t kStreamBytes = 60'000;
 /// Operations of a stream in flight. Rank 1 answers once per half of them.
 constexpr std::size_t kStreamWindow = 8;
@@ -113,6 +113,8 @@ void send_operation(PairSocket& socket,
   }
 }
 
+/// Sends a batch, then waits until the batch before it is answered. So the
+/// network is busy while rank 1 answers.
 Outcome run_stream(Context& context, Samples& samples) {
   PairSocket socket(context);
   const std::size_t batch = stream_batch(socket);

@@ -1,6 +1,6 @@
 // Raw rows of the patterns of qmp_perf over two bare UDP sockets, without
 // acknowledgements and credit. They bound QMP over udp from below. In the rows
-// .checked both sides also hash the data and the receiver copies them; they
+// .checked both sides also hash the data and the receiver copies them. They
 // bound a library that verifies data before they reach the program's memory.
 // rows.cc lists them, and runner.cc runs them. They may call no function of ACP
 // while they measure.
@@ -140,6 +140,9 @@ class Player {
     socket_.send(datagram);
   }
 
+  /// Notes the datagrams of this round, and those of the next round, which the
+  /// faster side may have sent. A question of the other side means that it has
+  /// lost a datagram of a round.
   void take(std::span<const std::byte> datagram,
             std::uint64_t round,
             std::uint64_t& seen) {

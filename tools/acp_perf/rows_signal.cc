@@ -18,8 +18,8 @@ std::uint64_t load(const std::uint64_t* word) {
 }
 
 /// Puts words to one address. If the target's memory is not mapped, each put is
-/// completed at once: without it, a put need not move while its caller only
-/// spins outside of the library.
+/// completed at once. Otherwise a put need not move while its caller only spins
+/// outside of the library.
 class WordSender {
  public:
   WordSender(const Context& context, int rank, Word word)
@@ -163,6 +163,8 @@ void respond_wake(Context& context) {
 
 }  // namespace
 
+/// All rows take rank 1 as partner, because each row says whether the thread of
+/// the target polls, spins or sleeps.
 void add_signal_rows(Rows& rows) {
   append(
       rows,

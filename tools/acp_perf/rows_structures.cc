@@ -20,7 +20,7 @@ constexpr std::uint64_t kElements = 20'000;  // Most elements of a structure.
 
 /// Keys of a set or map that is half full: keys 0 to there - 1 are in it. There
 /// are fewer over a network, where each insertion takes round trips before the
-/// row can begin, and in a row that is given little time.
+/// row can begin. There are also fewer in a row that is given little time.
 struct Keys {
   std::uint64_t there;
 
@@ -283,7 +283,7 @@ void insert_window(acp_map_t map,
   acpx_insert_map_n(map, pairs.data(), kPairsAtOnce, nullptr);
 }
 
-/// Rows that leave the keys as they are call some(); rows that insert new keys
+/// Rows that leave the keys as they are call some(). Rows that insert new keys
 /// call other(), and need a plan with more slots unless they remove the keys.
 void add_map_rows(Rows& rows) {
   add_map_row(rows, "map.find", "acp_find_map of a key that is there", 1,

@@ -80,8 +80,9 @@ void measure(std::int64_t time_ns,
   } while (after < end || samples.batches() < 3);
 }
 
-/// Rank 0 waits this long before it wakes the other rank: long enough for that
-/// rank to fall asleep, and for its next wait to spin no longer than usual.
+/// Rank 0 waits this long before it wakes the other rank. It is long enough for
+/// that rank to fall asleep, and for its next wait to spin no longer than
+/// usual.
 inline constexpr std::int64_t kFallAsleepNs = 5'000'000;
 
 /// Keeps the compiler from dropping the load that made `value`.

@@ -1,4 +1,4 @@
-// Ranks 0 and 1 as two processes of plain UCP, beside the job of ACP: rank 0
+// Ranks 0 and 1 as two processes of plain UCP, beside the job of ACP. Rank 0
 // puts and gets in the inbox of rank 1, which only drives its worker.
 #pragma once
 

@@ -153,6 +153,8 @@ QMP_status_t end() {
   return keep(status);
 }
 
+/// A host with wrong arguments still takes part in the sum. Otherwise the other
+/// hosts would wait for it, and could not fail with it.
 QMP_status_t declare_topology(Machine& machine,
                               const std::vector<int>& sizes,
                               int own_host) {
@@ -167,9 +169,9 @@ QMP_status_t declare_topology(Machine& machine,
     product = product > count ? product : product * size;
   }
   is_wrong |= product != count;
-  // One sum tells every host everything: [0, n) the rank for each number, [n,
-  // 2n) how many hosts want that number, [2n] whether something is wrong, [2n +
-  // 1] how many hosts leave their number to the library.
+  // One sum tells every host everything. [0, n) has the rank for each number,
+  // and [n, 2n) how many hosts want that number. [2n] tells whether something
+  // is wrong, and [2n + 1] how many hosts leave their number to the library.
   std::vector<double> all(2 * hosts + 2);
   const int wanted = own_host < 0 ? own_rank : own_host;
   if (is_wrong) {

@@ -63,6 +63,8 @@ Handle* Mailbox::declare(const Handle& declared) {
 
 // ---- Sending ----------------------------------------------------------------
 
+/// The request names the word of its answer, so both are in one memory that
+/// lives until the answer has come. advance() sends it.
 bool Mailbox::post(int rank,
                    int name,
                    acp_ga_t source,
@@ -153,6 +155,9 @@ bool Mailbox::broadcast(const void* data,
   return is_posted;
 }
 
+/// Moves the first message to each rank on until nothing changes. A delivered
+/// message waits among unanswered_ for the receiver, and the next one to that
+/// rank then begins.
 bool Mailbox::send() {
   using Result = inbox::Delivery::Result;
   bool has_moved = false;

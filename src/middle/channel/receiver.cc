@@ -238,8 +238,8 @@ void Receiver::consume(std::uint64_t length) {
 }
 
 /// Whether the program has sent as many records as this end has taken since the
-/// last credit, so that it most likely answers the newest one as well. The
-/// sender of a message in parts may already wait for the credit.
+/// last credit. Then it most likely answers the newest one as well. The sender
+/// of a message in parts may already wait for the credit.
 bool Receiver::is_answered() const {
   return !has_parts_ &&
          site_.records_sent.load(std::memory_order_relaxed) - sent_before_ >=
@@ -249,7 +249,7 @@ bool Receiver::is_answered() const {
 /// On one host a store and, if the sender waits for room, a doorbell. Over a
 /// network an addition of the difference: additions commute, so the order in
 /// which they arrive does not matter. It leaves with the program's answer, if
-/// the program answers: a datagram of its own, and the one with its reply, take
+/// the program answers. A datagram of its own, and the one with its reply, take
 /// longer than a message's bytes.
 void Receiver::return_credit() {
   if (direct_ != nullptr) {

@@ -69,8 +69,8 @@ bool Sender::is_gone() const {
 }
 
 /// Order: ended keys, the answer, finished offers, a piece of the oldest offer,
-/// new records, puts into granted memory, the gathered records, and the end
-/// record when nothing is left.
+/// new records, puts into granted memory, the gathered records. The end record
+/// follows when nothing is left.
 bool Sender::advance() {
   bool has_worked = ended_keys_.advance();
   const std::uint64_t answer = load(mine_->answer);

@@ -107,9 +107,9 @@ class BusyScope {
 };
 
 /// Posts a chain without an order. ACP_HANDLE_NULL: the window is full; nothing
-/// was posted. Channels wait with is_complete() where the order matters,
-/// because an order would include operations of the program, and a chain that
-/// is ordered after a failure never starts.
+/// was posted. Channels wait with is_complete() where the order matters. An
+/// order would include operations of the program, and a chain that is ordered
+/// after a failure never starts.
 inline acp_handle_t post(std::span<const acpx_op_t> ops) {
   const BusyScope busy;
   return acpx_post(ops.data(), ops.size(), ACP_HANDLE_NULL);

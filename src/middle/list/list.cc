@@ -83,8 +83,9 @@ class NewElement {
     return chain.post_with_next() != ACP_HANDLE_NULL;
   }
 
-  /// Ends an element that will not be linked: waits for what is on its way into
-  /// the block, and erases the owner, so that no reader waits for the links.
+  /// Ends an element that will not be linked. It waits for what is on its way
+  /// into the block. Then it erases the owner, so that no reader waits for the
+  /// links.
   void abandon(Scratch& scratch) {
     if (block_.is_good()) {
       scratch.clear();

@@ -1,4 +1,4 @@
-// A guess which whole chunks of a heap are free: it finds the first fit for so
+// A guess which whole chunks of a heap are free. It finds the first fit for so
 // many in a row, in a logarithmic number of steps.
 //
 // Other ranks take and return chunks without telling, so the caller checks the

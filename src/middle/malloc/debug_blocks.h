@@ -1,6 +1,6 @@
-// Debug mode of the heap, ACP_MALLOC_DEBUG=on: a header in front of each block,
-// red zones around it, and a check of both when the block is freed. The heaps
-// then have no caches.
+// Debug mode of the heap, ACP_MALLOC_DEBUG=on. A block has a header in front
+// and red zones around it, and both are checked when the block is freed. The
+// heaps then have no caches.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Access to one rank's heap from any rank: by loads, stores and CPU atomics
-// where the heap is mapped here, by chains where it is not. The layers above
-// are written once, with flights.
+// Access to one rank's heap from any rank. It is by loads, stores and CPU
+// atomics where the heap is mapped here, and by chains where it is not. The
+// layers above are written once, with flights.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // The heaps of a job as one process knows them, between init and fini of the
-// module: its own heap, and each other heap from its first use on.
+// module. It knows its own heap, and each other heap from its first use on.
 #pragma once
 
 #include <atomic>

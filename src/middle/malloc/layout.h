@@ -71,8 +71,8 @@ inline constexpr std::uint64_t kRunOffset = 64;
 // ---- Words ----------------------------------------------------------------
 
 /// The info of a page. 0: no block begins here, or the page is inside a run. A
-/// page of a span: {link:32 | 0:16 | pages back to the head:8 | class + 1:8};
-/// the head's link is the next span of its list, as page + 1. The first page of
+/// page of a span: {link:32 | 0:16 | pages back to the head:8 | class + 1:8}.
+/// The head's link is the next span of its list, as page + 1. The first page of
 /// a run: {pages:56 | 255:8}.
 namespace info {
 

@@ -43,7 +43,7 @@ class Spans {
                     std::uint64_t& wrong) noexcept;
 
   /// Reads the info of a page and, when it is a span's, the bits of that span,
-  /// in one round trip: all that freeing a block at an address needs.
+  /// in one round trip. To free a block at an address needs no more.
   Outcome look_up(PageNumber page,
                   std::uint64_t& info,
                   std::uint64_t& bits) noexcept;

@@ -142,8 +142,8 @@ void fail_no_memory(const Call& call, acp_ga_t ga) {
 bool copy_checked(acp_ga_t to, acp_ga_t from, std::size_t bytes) {
   const NamedCall name;
   // Without operations under way, a failure is that of this copy, or of one
-  // that another thread begins just now; then this copy counts as failed as
-  // well.
+  // that another thread begins just now. In the second case this copy counts as
+  // failed as well.
   const int rounds = acpx_complete_timeout(ACP_HANDLE_ALL, 0) == 1 ? 2 : 1;
   for (int round = 0; round < rounds; ++round) {
     const acp_handle_t handle = acp_copy(to, from, bytes, ACP_HANDLE_NULL);

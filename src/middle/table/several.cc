@@ -112,7 +112,7 @@ bool find_many(const Call& call,
 }
 
 /// Order in each window: post one chain per key that locks and reads its
-/// bucket, wait once, write and unlock, then insert the rest one by one.
+/// bucket, wait once, write and unlock. Then insert the rest one by one.
 bool insert_many(const Call& call,
                  const acp_pair_t* pairs,
                  std::size_t count,

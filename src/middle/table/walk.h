@@ -32,8 +32,8 @@ struct Position {
 };
 
 /// A walk through the shares. It reads 16 buckets of a share at a time, twice
-/// in one flight: a bucket that is the same in both reads is of one version.
-/// Used by one thread.
+/// in one flight. A bucket that is equal in both reads is of one version. Used
+/// by one thread.
 class Walk {
  public:
   Walk(const structure::Call& call, Extent extent)

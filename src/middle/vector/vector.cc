@@ -110,8 +110,9 @@ bool FrozenVector::freeze(Scratch& scratch, std::uint64_t limit) {
   }
 }
 
-/// Waits until `committed` is what the valid reservations add up to: all of
-/// them, or those below the push limit when one goes beyond the capacity.
+/// Waits until `committed` is what the valid reservations add up to. Valid are
+/// all of them, or those below the push limit when one goes beyond the
+/// capacity.
 bool FrozenVector::wait_for_pushes(std::uint64_t reserved) {
   Backoff backoff(call_.function, call_.handle);
   bool is_limited = reserved <= shape.capacity;

@@ -131,7 +131,7 @@ pmix_status_t init_without_signals(pmix_proc_t& self) {
   return PMIx_Init(&self, nullptr, 0);
 }
 
-/// Ends the process when the calls of its scope last longer than a deadline:
+/// Ends the process when the calls of its scope last longer than a deadline.
 /// libpmix waits for its server without a limit, and no call of it can be given
 /// up. Nothing else ends the job then, because PMIx_Abort needs the server too.
 /// Its thread exists only where there is a deadline.
@@ -346,7 +346,7 @@ class Pmix final : public ProcessManager {
   }
 
  private:
-  /// Slurm cannot have fences for values on request: with Slurm 22.05, 22 of 60
+  /// Slurm cannot have fences for values on request. With Slurm 22.05, 22 of 60
   /// jobs did not find a value that a rank had put before such a fence. None of
   /// 20 failed with SLURM_PMIX_FENCE=ring, and 20 of 20 with tree.
   bool is_served_by_slurm() const noexcept {

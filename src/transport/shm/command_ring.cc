@@ -6,6 +6,9 @@
 
 namespace acp::shm {
 
+/// Takes a ticket before it writes, so that senders fill different entries at
+/// one time. The sequence is stored last: the receiver then sees the whole
+/// message.
 Status CommandRing::push(
     std::uint32_t from,
     std::uint32_t color,

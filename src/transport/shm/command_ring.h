@@ -2,12 +2,11 @@
 // slice's owner: bounded, many producers, one consumer at a time.
 //
 // Each of the n entries carries a sequence number, which keeps two invariants:
-// 1. Entry i is free for ticket t (t % n == i) when its sequence is t. A
-// producer
-//    takes ticket t only then, so a full ring refuses and never blocks.
+// 1. Entry i is free for ticket t (t % n == i) when its sequence is t. Only
+//    then does a producer take ticket t. So a full ring refuses and never
+//    blocks.
 // 2. Entry i is full when its sequence is t + 1. The consumer empties it and
-// sets
-//    the sequence to t + n, which frees the entry for the next round.
+//    sets the sequence to t + n, which frees the entry for the next round.
 #pragma once
 
 #include <atomic>

@@ -31,12 +31,14 @@ class CrossMemory {
                             std::uint64_t remote_address) noexcept;
 
   /// Reads and writes the peer's probe word. This shows that the kernel permits
-  /// it, and that the pid belongs to the process that published the word and
-  /// not to a process with this pid in another pid namespace.
+  /// it. It also shows that the pid belongs to the process that published the
+  /// word, and not to one in another pid namespace.
   bool probe(const protocol::ProcRecord& peer) noexcept;
 
  private:
-  std::uint64_t probe_word_;  ///< Random, constant; peers read and write it.
+  /// Random. Written by the constructor. Peers read it, and write what they
+  /// have read.
+  std::uint64_t probe_word_;
   /// Cleared by any thread to which the kernel refuses a copy, and never set
   /// again. Relaxed.
   std::atomic<bool> is_allowed_;

@@ -64,7 +64,7 @@ bool send_token(int socket, const Address& to) noexcept {
 /// Sends a token by a new socket although the process has as many descriptors
 /// as it may have. Closing a socket to make room would lose its descriptor to
 /// whichever thread of the program opens one next. So a thread with a table of
-/// descriptors of its own does it: the table is a copy, in which it closes
+/// descriptors of its own does it. The table is a copy, in which it closes
 /// `unused`, and which ends with the thread.
 void send_without_descriptor(int unused, const Address& to) noexcept {
   int error = 0;
@@ -137,8 +137,8 @@ void DoorbellSocket::wake_thread(const protocol::SliceHeader& slice) noexcept {
   if (send_token(socket_.get(), to) || errno != EAGAIN) {
     return;  // sent, or the owner is gone
   }
-  // Either the receiver's queue is full, and what is in it wakes the receiver;
-  // or the buffer of this socket is used up by tokens that many other ranks
+  // Either the receiver's queue is full, and what is in it wakes the receiver.
+  // Or the buffer of this socket is used up by tokens that many other ranks
   // have not taken yet. The spare socket has a buffer of its own.
   const std::lock_guard lock(mutex_);
   if (!has_room(spare_.get())) {

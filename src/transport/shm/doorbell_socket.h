@@ -15,7 +15,7 @@ namespace acp::shm {
 
 /// The socket is bound to an abstract name that is random for each socket and
 /// is published in the owner's slice. The kernel shows the names of all sockets
-/// to every user of the host, but no user can derive the name of one rank from
+/// to every user of the host. But no user can derive the name of one rank from
 /// the name of another and bind it first. A name is used once and vanishes with
 /// its socket.
 ///
@@ -44,11 +44,14 @@ class DoorbellSocket final : public transport::ThreadWaker {
   DoorbellSocket(UniqueFd socket, UniqueFd spare, protocol::SliceHeader& mine)
       : mine_(mine), socket_(std::move(socket)), spare_(std::move(spare)) {}
 
+  // Written by the constructor alone.
   protocol::SliceHeader& mine_;
   UniqueFd socket_;
+
   std::mutex mutex_;  ///< Guards spare_.
   /// Sends what socket_ has no room for. Opened ahead of need: a token that is
-  /// not sent is a lost wake-up, and a socket costs time.
+  /// not sent is a lost wake-up, and a socket costs time. When its
+  /// buffer has no room either, wake_thread() replaces it by a new socket.
   UniqueFd spare_;
 };
 

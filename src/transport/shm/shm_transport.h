@@ -86,13 +86,14 @@ class ShmTransport final : public transport::Transport {
  private:
   friend class ShmEndpoint;
 
+  // The constructor writes these fields.
   const protocol::HostSegment& segment_;
   transport::ThreadWaker& waker_;
   Options options_;
   transport::Capabilities capabilities_;
   CommandRing ring_;  ///< The ring of this process, from which poll() takes.
-  CrossMemory cross_memory_;
-  /// Index: slot * colors + color. Each is made on first use.
+  CrossMemory cross_memory_;  ///< Thread-safe; see its fields.
+  /// Index: slot * colors + color. endpoint() makes each on first use.
   std::vector<std::unique_ptr<ShmEndpoint>> endpoints_;
 };
 

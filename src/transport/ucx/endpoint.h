@@ -90,25 +90,30 @@ struct Flush {
   std::vector<PostedSteps*> posted{};
 };
 
-/// State shared by the endpoints of a transport. The transport owns it and
-/// fills the first fields; the endpoints write the rest. Guarded by the
-/// engine's lock.
+/// State shared by the endpoints of a transport, which owns it. Guarded by the
+/// engine's lock. Fields without a writer of their own are written by the
+/// transport when it is made.
 struct SharedState {
   transport::ProcId me;
   std::uint64_t job;
-  Regions& regions;
-  std::string tls;                  ///< UCX_TLS of this process.
-  bool executes_atomics = false;    ///< ACP_UCX_ATOMICS=device.
-  bool has_said_unwatched = false;  ///< The log has the line about mode NONE.
+  Regions& regions;               ///< Changed by endpoints and transport.
+  std::string tls;                ///< UCX_TLS of this process.
+  bool executes_atomics = false;  ///< ACP_UCX_ATOMICS=device.
+  /// The log has the line about mode NONE. Set by Endpoint::say_connected().
+  bool has_said_unwatched = false;
   /// The transport is being destroyed: what UCX still reports counts no more.
+  /// Set by the destructor of the transport.
   bool is_ending = false;
-  /// Where arrivals go; null outside of the transport's poll().
+  /// Where arrivals go; null outside of the transport's poll(), which writes
+  /// it.
   transport::MessageSink* sink = nullptr;
   Counters counters{};
+  // Endpoints take records and give them back.
   Pool<Packet> packets{};
   Pool<PostedSteps> posted_steps{};
   Pool<UcxOperation> ucx_operations{};
   Pool<Flush> flushes{};
+  // Endpoints add to these lists, and the transport removes.
   std::vector<std::uint64_t> done{};  ///< Tokens that are to be reported.
   std::vector<Endpoint*> to_flush{};  ///< Have something that is unsent.
   std::vector<Endpoint*> gone{};      ///< Lost their peer, not yet failed.
@@ -154,7 +159,8 @@ class Endpoint final : public transport::Endpoint,
   /// under way.
   bool flush_idle();
 
-  /// A packet of the peer has arrived. False: it is damaged.
+  /// A packet of the peer has arrived. A damaged one counts as the loss of the
+  /// peer.
   void on_packet(const PacketHeader& header, std::span<const std::byte> packet);
 
   /// UCX has lost the peer, or refuses to send to it.
@@ -252,33 +258,49 @@ class Endpoint final : public transport::Endpoint,
   EndpointState state_ = EndpointState::kIdle;
   /// In SharedState::to_flush. Set by queue_for_flush(), cleared by flush().
   bool is_queued_for_flush_ = false;
-  bool is_watched_ = false;  ///< `ucp_` notices failures: mode PEER.
+  /// `ucp_` notices failures: mode PEER. Written by create_in().
+  bool is_watched_ = false;
   /// Made by create_in(); null before, and after close().
   ucp_ep_h ucp_ = nullptr;
-  ucs_status_ptr_t closing_ = nullptr;  ///< Request that closes `ucp_`.
+  /// Request that closes `ucp_`. Made by close(). free_closed() and release()
+  /// free it.
+  ucs_status_ptr_t closing_ = nullptr;
 
-  Packet* open_ = nullptr;           ///< Takes rows; null: none does.
-  std::uint32_t packets_ = 0;        ///< Under way in UCX.
-  std::uint32_t messages_ = 0;       ///< Part of `packets_`: with messages.
-  std::uint32_t next_sent_ = 0;      ///< Number of the next packet.
+  /// Takes rows; null: none does. Opened by append(), and given to UCX by
+  /// send_packet(). on_peer_gone() and fail() drop it.
+  Packet* open_ = nullptr;
+  // Packets under way in UCX. send_packet() counts up, and on_packet_sent()
+  // down.
+  std::uint32_t packets_ = 0;
+  std::uint32_t messages_ = 0;  ///< Part of `packets_`: with messages.
+  /// Number of the next packet. Counted by send_packet().
+  std::uint32_t next_sent_ = 0;
+  // Written by on_packet().
   std::uint32_t next_expected_ = 0;  ///< Number of the peer's next packet.
   /// Packets that came before their turn. They exist because UCX keeps no
   /// order between packets that it sends in different ways.
   std::map<std::uint32_t, std::vector<std::byte>> early_;
 
-  std::uint32_t posts_ = 0;  ///< Calls of post() that are not complete.
-  /// They wait for the next flush of steps.
+  /// Calls of post() that are not complete. start() counts up, and end_one()
+  /// down.
+  std::uint32_t posts_ = 0;
+  /// They wait for the next flush of steps. start() adds; flush_steps() and
+  /// on_peer_gone() take all.
   std::vector<PostedSteps*> to_complete_;
-  std::uint32_t flushes_ = 0;  ///< Under way.
+  /// Under way. flush_steps() counts up, and on_flushed() down.
+  std::uint32_t flushes_ = 0;
 
+  /// Changed by endpoint_control.cc, by steps that begin and end, and by the
+  /// loss of the peer.
   ControlRows controls_;
 
+  // on_peer_gone() writes the first two.
   TimePoint gone_at_{};   ///< In kGone: since when.
   std::string gone_why_;  ///< In kGone: why, as text for the user.
   /// In kGone: a message or a posted step is unsent or lost, or the peer wants
-  /// an answer.
+  /// an answer. Set by each function that finds such a thing.
   bool misses_peer_ = false;
-  std::string failure_;
+  std::string failure_;  ///< Written by fail(); see failure().
 };
 
 }  // namespace acp::ucx

@@ -189,8 +189,8 @@ void Endpoint::on_error_callback(void* endpoint,
 }
 
 /// The peer has left in acp_finalize, or it has died, or its host has. The
-/// launcher sees the death of a process and describes it better, so that only a
-/// peer that is missed, and for two seconds, is a failure.
+/// launcher sees the death of a process and describes it better. So only a peer
+/// that is missed, and for two seconds, is a failure.
 void Endpoint::on_peer_gone(std::string_view why) {
   if (state_ == EndpointState::kGone || state_ == EndpointState::kFailed) {
     return;

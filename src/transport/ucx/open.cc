@@ -37,8 +37,8 @@ std::uint64_t endpoint_key(transport::ProcId peer, transport::Color color) {
 }  // namespace
 
 /// Each list of devices is a worker and a color. The address card is written
-/// last, because it has the addresses of all workers, and a peer may send as
-/// soon as it has read them.
+/// last, because it has the addresses of all workers. A peer may send as soon
+/// as it has read them.
 Result<std::unique_ptr<UcxTransport>> UcxTransport::open(UcxOptions options) {
   const std::vector<std::string> lists = split_lists(options.devices);
   const bool has_empty =
@@ -69,6 +69,8 @@ Result<std::unique_ptr<UcxTransport>> UcxTransport::open(UcxOptions options) {
   return transport;
 }
 
+/// Only takes over the open workers. open() calls receive_packets() afterwards,
+/// which gives UCX a pointer into this object, and can fail.
 UcxTransport::UcxTransport(UcxOptions options,
                            std::vector<std::unique_ptr<Worker>> workers)
     : options_(std::move(options)),

@@ -117,23 +117,36 @@ class UcxTransport final : public transport::Transport {
                                          std::size_t bytes,
                                          const ucp_am_recv_param_t* param);
 
+  // The constructor writes these fields. Endpoints change the regions and the
+  // shared state, too.
   UcxOptions options_;
   std::vector<std::unique_ptr<Worker>> workers_;  ///< By color.
-  Regions regions_;
+  Regions regions_;  ///< on_registered() adds, on_unregistered() removes.
   SharedState shared_;
-  /// Address cards of the peers that were used so far.
+
+  /// Address cards of the peers that were used so far. endpoint_to() adds them.
   std::unordered_map<transport::ProcId, AddressCard> cards_;
+  /// By process and color. endpoint_to() adds; an endpoint stays until the end.
   std::unordered_map<std::uint64_t, std::unique_ptr<Endpoint>> endpoints_;
-  std::vector<bool> has_failed_;  ///< By process.
+  /// By process. Written by report_failures().
+  std::vector<bool> has_failed_;
+  /// endpoint_to() notes a peer, and poll() reports it.
   transport::UnfitPeer unfit_peer_{"ucx"};
+
+  // Written while the transport opens, and not changed later.
   transport::Capabilities capabilities_;
   std::array<Receiver, kMaxColors> receivers_{};
   std::vector<int> descriptors_;
   std::vector<std::byte> card_;
+
+  /// on_packet() adds, and take_arrivals() takes all.
   std::vector<Arrival> arrivals_;
-  std::vector<std::uint64_t> reporting_;  ///< Tokens, while they are reported.
-  bool is_delivering_ = false;  ///< A packet's messages are being taken.
-  bool has_served_ = false;     ///< UCX had something to do in the last poll().
+  /// Tokens, while report_done() reports them.
+  std::vector<std::uint64_t> reporting_;
+  /// A packet's messages are being taken. Written by on_packet().
+  bool is_delivering_ = false;
+  /// UCX had something to do in the last poll(), which writes it.
+  bool has_served_ = false;
 };
 
 }  // namespace acp::ucx

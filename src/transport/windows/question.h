@@ -61,9 +61,12 @@ class Question {
   void deny() noexcept { denials_ = kTriesOfDenial; }
 
  private:
-  bool is_open_ = false;  ///< A kWant is unanswered.
-  int denials_ = 0;       ///< Tries that the last denial will still answer.
-  RemoteStep asked_;      ///< The step of the last kWant.
+  /// A kWant is unanswered. Set by begin(), and reset by on_answer().
+  bool is_open_ = false;
+  /// Tries that the last denial will still answer. on_answer() and deny() set
+  /// it, take_denial() counts down, and begin() resets it.
+  int denials_ = 0;
+  RemoteStep asked_;  ///< The step of the last kWant. Written by begin().
 };
 
 }  // namespace acp::transport

@@ -189,6 +189,8 @@ Status ToyEndpoint::send(std::span<const std::span<const std::byte>> parts,
 
 }  // namespace
 
+/// Binds before it publishes the address card: a peer may send as soon as it
+/// has read it.
 Result<std::unique_ptr<transport::Transport>> open_network(
     const transport::NetworkContext& context) {
   AddressCard card{};
