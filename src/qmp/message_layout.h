@@ -220,7 +220,7 @@ struct Presence {
 static_assert(sizeof(Presence) == 112);
 
 struct Inbox {
-  alignas(64) std::uint64_t tail;  ///< See inbox.h.
+  alignas(64) std::uint64_t tickets;  ///< The ticket counter; see inbox.h.
   /// Written by the previous rank when it leaves: the number of its barriers of
   /// the whole job, + 1. 0: it has not left.
   std::uint64_t leaving;

@@ -80,7 +80,7 @@ bool Mailbox::post(int rank,
   std::memcpy(posting.scratch().request.message, &request, sizeof request);
   const acp_ga_t inbox = acpx_module_ga(module_, rank);
   posting.delivery = inbox::Delivery(
-      {inbox + offsetof(Inbox, tail), inbox + offsetof(Inbox, cell)},
+      {inbox + offsetof(Inbox, tickets), inbox + offsetof(Inbox, cell)},
       &posting.scratch().request, own + offsetof(Posting::Scratch, request));
   // Relaxed: the request goes out later, and the answer comes after it.
   std::atomic_ref(posting.scratch().answer).store(0, std::memory_order_relaxed);

@@ -23,7 +23,7 @@ static_assert(sizeof(Request) <= inbox::kMessageBytes);
 
 /// The module memory of each rank; inbox.h has the protocol.
 struct Inbox {
-  std::uint64_t tail;  ///< Tickets given out.
+  std::uint64_t tickets;  ///< The ticket counter.
   std::byte unused[56];
   inbox::Cell cell[inbox::kCells];
 };
