@@ -117,6 +117,8 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
 }
 
 /// Plans the UCX operations of a step. One ends where the peer's window ends.
+/// verbs has a loop of its own over windows: a work request ends at a local
+/// registration, too, and devices set other conditions for words.
 Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const std::uint64_t size = protocol::bytes_at_remote(step);
   MyRegion* mine = nullptr;
