@@ -3,24 +3,21 @@
 // decoding trusts nothing and allocates nothing.
 #include "udp/address_card.h"
 
-#include "base/assert.h"
 #include "base/little_endian.h"
+#include "transport/card_head.h"
 
 namespace acp::udp {
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x43504455;
-constexpr std::uint8_t kCardVersion = 3;
+constexpr transport::CardHead kHead = {
+    .magic = 0x43504455, .version = 3, .most_colors = kMaxColors};
 
 }  // namespace
 
 std::size_t encode_card(const AddressCard& card,
                         std::span<std::byte, kMaxCardBytes> bytes) {
-  ACP_ASSERT(card.colors >= 1 && card.colors <= kMaxColors);
-  store_little(bytes.data(), kMagic);
-  bytes[4] = std::byte{kCardVersion};
-  bytes[5] = static_cast<std::byte>(card.colors);
+  transport::encode_card_head(kHead, card.colors, bytes.data());
   store_little(bytes.data() + 6, card.datagram_bytes);
   bytes[8] = static_cast<std::byte>(card.security);
   bytes[9] = std::byte{card.has_aes};
@@ -35,20 +32,17 @@ std::size_t encode_card(const AddressCard& card,
 
 /// Checks all fields: the bytes come from another process.
 std::optional<AddressCard> decode_card(std::span<const std::byte> bytes) {
-  if (bytes.size() < kCardHeaderBytes ||
-      load_little<std::uint32_t>(bytes.data()) != kMagic ||
-      bytes[4] != std::byte{kCardVersion}) {
+  const auto colors = transport::decode_card_head(kHead, bytes);
+  if (!colors || bytes.size() < kCardHeaderBytes + *colors * kCardColorBytes) {
     return std::nullopt;
   }
   AddressCard card;
-  card.colors = static_cast<transport::Color>(bytes[5]);
+  card.colors = *colors;
   card.datagram_bytes = load_little<std::uint16_t>(bytes.data() + 6);
   card.security = static_cast<Security>(bytes[8]);
   card.has_aes = bytes[9] == std::byte{1};
   if (card.security > Security::kEncrypt || bytes[9] > std::byte{1} ||
-      card.datagram_bytes < kLeastDatagramBytes || card.colors < 1 ||
-      card.colors > kMaxColors ||
-      bytes.size() < kCardHeaderBytes + card.colors * kCardColorBytes) {
+      card.datagram_bytes < kLeastDatagramBytes) {
     return std::nullopt;
   }
   for (transport::Color color = 0; color < card.colors; ++color) {

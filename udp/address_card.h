@@ -3,7 +3,7 @@
 // Written and read by UdpTransport. Little-endian:
 //
 //   offset 0  u32 magic      'UDPC'
-//          4  u8  version    kCardVersion
+//          4  u8  version    3
 //          5  u8  colors     1 .. kMaxColors
 //          6  u16 datagram   largest datagram that is sent and taken, bytes
 //          8  u8  Security, equal in all processes

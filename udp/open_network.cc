@@ -59,14 +59,7 @@ Result<std::unique_ptr<transport::Transport>> open_network(
        settings.text(SettingId::kUdpFaults), header.route_to.data(),
        settings.text(SettingId::kUdpSecurity), header.why_no_route.data()},
       *clock);
-  if (!opened.ok()) {
-    return opened.status();
-  }
-  if (const Status status = context.publish_card((*opened)->card());
-      status != Status::kOk) {
-    return status;
-  }
-  return std::unique_ptr<transport::Transport>(std::move(*opened));
+  return transport::publish(context, std::move(opened));
 }
 
 }  // namespace acp::udp

@@ -215,12 +215,7 @@ Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
     return Status::kBadOption;  // said before, and the job ends
   }
   if (card.status() == Status::kProtocol) {
-    log_error(
-        "udp: {} has no valid address card: it has not opened udp, or its "
-        "library is of a different build; give all ranks the same ACP_NET and "
-        "the same build of libacp",
-        options_.name_of(peer));
-    return unfit_peer_.refuse(peer, Status::kProtocol);
+    return unfit_peer_.refuse_card(peer, options_.name_of(peer));
   }
   if (!card.ok()) {
     return card.status();

@@ -3,15 +3,15 @@
 // processes, so decoding trusts nothing and allocates nothing.
 #include "verbs/address_card.h"
 
-#include "base/assert.h"
 #include "base/little_endian.h"
+#include "transport/card_head.h"
 
 namespace acp::verbs {
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x43425256;
-constexpr std::uint8_t kCardVersion = 5;
+constexpr transport::CardHead kHead = {
+    .magic = 0x43425256, .version = 5, .most_colors = kMaxColors};
 
 }  // namespace
 
@@ -30,10 +30,7 @@ const char* write_order_name(WriteOrder writes) noexcept {
 
 std::size_t encode_card(const AddressCard& card,
                         std::span<std::byte, kMaxCardBytes> bytes) {
-  ACP_ASSERT(card.colors >= 1 && card.colors <= kMaxColors);
-  store_little(bytes.data(), kMagic);
-  bytes[4] = std::byte{kCardVersion};
-  bytes[5] = static_cast<std::byte>(card.colors);
+  transport::encode_card_head(kHead, card.colors, bytes.data());
   store_little(bytes.data() + 6, card.packet_bytes);
   bytes[8] = static_cast<std::byte>(card.atomics);
   bytes[9] = static_cast<std::byte>(card.writes);
@@ -48,20 +45,17 @@ std::size_t encode_card(const AddressCard& card,
 
 /// Checks all fields: the bytes come from another process.
 std::optional<AddressCard> decode_card(std::span<const std::byte> bytes) {
-  if (bytes.size() < kCardHeaderBytes ||
-      load_little<std::uint32_t>(bytes.data()) != kMagic ||
-      bytes[4] != std::byte{kCardVersion}) {
+  const auto colors = transport::decode_card_head(kHead, bytes);
+  if (!colors || bytes.size() < kCardHeaderBytes + *colors * kCardColorBytes) {
     return std::nullopt;
   }
   AddressCard card;
-  card.colors = static_cast<transport::Color>(bytes[5]);
+  card.colors = *colors;
   card.packet_bytes = load_little<std::uint16_t>(bytes.data() + 6);
   card.atomics = static_cast<Executor>(bytes[8]);
   card.writes = static_cast<WriteOrder>(bytes[9]);
   if (card.atomics > Executor::kBoth || card.writes > WriteOrder::kRelaxed ||
-      load_little<std::uint16_t>(bytes.data() + 10) != 0 || card.colors < 1 ||
-      card.colors > kMaxColors ||
-      bytes.size() < kCardHeaderBytes + card.colors * kCardColorBytes) {
+      load_little<std::uint16_t>(bytes.data() + 10) != 0) {
     return std::nullopt;
   }
   for (transport::Color color = 0; color < card.colors; ++color) {

@@ -3,7 +3,7 @@
 // and read by VerbsTransport. Little-endian:
 //
 //   offset 0  u32 magic      'VRBC'
-//          4  u8  version    kCardVersion
+//          4  u8  version    5
 //          5  u8  colors     1 .. kMaxColors
 //          6  u16 packet     bytes of the largest packet
 //          8  u8  atomics    Executor

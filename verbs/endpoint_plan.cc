@@ -68,7 +68,8 @@ Feasible Endpoint::plan_steps(std::span<const RemoteStep> steps, Plan& plan) {
 }
 
 /// Plans the work requests of a step. A work request ends where a registration
-/// ends, at either side.
+/// ends, at either side. src/transport/ucx has a loop of its own over windows:
+/// UCX registers local memory itself, and sets other conditions for words.
 Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const bool is_read = step.opcode == Opcode::kGet;
   const bool is_word = protocol::is_word(step.opcode);
@@ -100,28 +101,25 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   // For an atomic's result, or for a put8's value that does not go inline.
   const bool needs_word = is_word && !is_inline;
   plan.words += needs_word ? 1 : 0;
-  MyRegion* mine = step.local_memory == nullptr
-                       ? nullptr
-                       : shared_.regions.live(step.local_key);
-  if ((mine == nullptr) != (step.local_memory == nullptr) ||
+  MyRegion* mine = nullptr;
+  if (!shared_.regions.find_local(step, mine) ||
       (mine == nullptr && !is_word)) {
     return Feasible::kNever;
   }
   for (std::uint64_t done = 0; done < size;) {
     PeerWindow* theirs = nullptr;
-    const Feasible feasible =
-        controls_.find_window(step, step.offset + done, theirs);
+    const std::uint64_t at = step.offset + done;
+    const Feasible feasible = controls_.find_window(step, at, theirs);
     if (feasible != Feasible::kNow) {
       return feasible;
     }
-    const std::uint64_t at = step.offset + done - theirs->offset;
     // Some devices neither refuse nor complete a misaligned atomic.
     if (plan.count == plan.parts.size() ||
         (protocol::is_atomic(step.opcode) &&
-         (theirs->size - at < 8 || ((theirs->address + at) & 7) != 0))) {
+         (theirs->bytes_from(at) < 8 || (theirs->address_of(at) & 7) != 0))) {
       return Feasible::kNever;
     }
-    std::uint64_t bytes = std::min(size - done, theirs->size - at);
+    std::uint64_t bytes = std::min(size - done, theirs->bytes_from(at));
     std::uint32_t lkey = 0;
     if (!is_word && !is_inline) {
       const std::byte* from = step.local_memory + done;

@@ -223,7 +223,7 @@ void Endpoint::collect(Plan& plan, std::uint64_t token) {
       part.mine->begin_use();
     }
     const std::uint64_t address =
-        part.theirs->address + (step.offset + part.done - part.theirs->offset);
+        part.theirs->address_of(step.offset + part.done);
     ibv_sge& piece = queue_->sges[queue_->batch_end];
     ibv_send_wr& request = queue_->requests[queue_->batch_end];
     request = {};

@@ -62,14 +62,7 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   options.traffic_class =
       static_cast<std::uint8_t>(settings.number(SettingId::kVerbsTrafficClass));
   auto opened = VerbsTransport::open(std::move(options));
-  if (!opened.ok()) {
-    return opened.status();
-  }
-  if (const Status status = context.publish_card((*opened)->card());
-      status != Status::kOk) {
-    return status;
-  }
-  return std::unique_ptr<transport::Transport>(std::move(*opened));
+  return transport::publish(context, std::move(opened));
 }
 
 }  // namespace acp::verbs

@@ -64,12 +64,7 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
   }
   const auto card = decode_card(*bytes);
   if (!card) {
-    log_error(
-        "verbs: {} has no valid address card: it has not opened verbs, or its "
-        "library is of a different build; give all ranks the same ACP_NET and "
-        "the same build of libacp",
-        options_.name_of(peer));
-    return unfit_peer_.refuse(peer, Status::kProtocol);
+    return unfit_peer_.refuse_card(peer, options_.name_of(peer));
   }
   if (card->colors != capabilities_.colors ||
       card->packet_bytes != kPacketBytes) {

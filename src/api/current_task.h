@@ -56,6 +56,15 @@ inline void fail(Status status) noexcept {
   }
 }
 
+/// Returns 0, or -1 after it has set acp_errno.
+inline int as_int(Status status) noexcept {
+  if (status == Status::kOk) {
+    return 0;
+  }
+  fail(status);
+  return -1;
+}
+
 /// Returns the handle, or the null handle after it has set acp_errno.
 inline gma::Handle as_handle(const Result<gma::Handle>& result) noexcept {
   if (!result.ok()) {

@@ -14,6 +14,7 @@
 
 using acp::Status;
 using acp::api::as_handle;
+using acp::api::as_int;
 using acp::api::fail;
 using acp::api::fail_without_task;
 using acp::api::task;
@@ -270,10 +271,8 @@ int acpx_add_progress(int (*step)(void*), void* arg) {
   if (status != Status::kOk) {
     acp::log_error("acpx_add_progress: the step is {}",
                    step == nullptr ? "NULL" : "there already");
-    fail(status);
-    return -1;
   }
-  return 0;
+  return as_int(status);
 }
 
 void acpx_hurry_progress(void) {
@@ -291,10 +290,8 @@ int acpx_remove_progress(int (*step)(void*), void* arg) {
   const Status status = mine->progress().remove_step(step, arg);
   if (status != Status::kOk) {
     acp::log_error("acpx_remove_progress: there is no such step");
-    fail(status);
-    return -1;
   }
-  return 0;
+  return as_int(status);
 }
 
 }  // extern "C"

@@ -6,6 +6,7 @@
 #include "base/log.h"
 
 using acp::Status;
+using acp::api::as_int;
 using acp::api::fail;
 using acp::api::fail_without_task;
 using acp::api::task;
@@ -66,13 +67,8 @@ int acpx_announce_memory(acp_ga_t ga, size_t size, int rank) {
     fail(Status::kBadRank);
     return -1;
   }
-  const Status status =
-      mine->engine().announce(ga, size, static_cast<acp::gmm::Rank>(rank));
-  if (status != Status::kOk) {
-    fail(status);
-    return -1;
-  }
-  return 0;
+  return as_int(
+      mine->engine().announce(ga, size, static_cast<acp::gmm::Rank>(rank)));
 }
 
 int acp_unregister_memory(acp_atkey_t atkey) {
@@ -81,12 +77,7 @@ int acp_unregister_memory(acp_atkey_t atkey) {
     fail_without_task();
     return -1;
   }
-  const Status status = mine->unregister_memory(atkey);
-  if (status != Status::kOk) {
-    fail(status);
-    return -1;
-  }
-  return 0;
+  return as_int(mine->unregister_memory(atkey));
 }
 
 int acpx_try_unregister_memory(acp_atkey_t atkey) {

@@ -14,21 +14,10 @@
 #include "gma/call_name.h"
 
 using acp::Status;
+using acp::api::as_int;
 using acp::api::fail;
 using acp::api::fail_without_task;
 using acp::api::task;
-
-namespace {
-
-int as_int(Status status) {
-  if (status == Status::kOk) {
-    return 0;
-  }
-  fail(status);
-  return -1;
-}
-
-}  // namespace
 
 extern "C" {
 

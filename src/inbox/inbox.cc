@@ -51,7 +51,7 @@ Delivery::Result Delivery::advance() {
   switch (stage_) {
     case Stage::kTake:
       return after(acp_add8(scratch_address_ + offsetof(Scratch, ticket),
-                            inbox_.tail, 1, ACP_HANDLE_NULL));
+                            inbox_.tickets, 1, ACP_HANDLE_NULL));
     case Stage::kTaken:
       if (!is_complete) {
         return Result::kStays;

@@ -2,8 +2,8 @@
 // the job can write short messages. QMP announces its channels through one, and
 // the older LQCD interface its sends. Nothing here waits.
 //
-// A sender takes a ticket t by adding 1 to the tail. It then owns cell t % 256
-// for lap t / 256, as soon as the receiver has emptied that cell:
+// A sender takes a ticket t by adding 1 to the ticket counter. It then owns
+// cell t % 256 for lap t / 256, as soon as the receiver has emptied that cell:
 //
 //   word of a cell, lap l     meaning
 //     2 l                     free for the sender of this lap
@@ -41,8 +41,8 @@ static_assert(sizeof(Cell) == 64 && offsetof(Cell, message) == 8);
 
 /// Where the inbox of another rank is.
 struct Address {
-  acp_ga_t tail;   ///< The number of tickets given out.
-  acp_ga_t cells;  ///< kCells of them.
+  acp_ga_t tickets;  ///< The ticket counter: how many were given out.
+  acp_ga_t cells;    ///< kCells of them.
 };
 
 /// Memory of a sender, with a global address. The operations of a Delivery

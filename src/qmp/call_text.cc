@@ -35,7 +35,7 @@ constexpr std::array kTypes = {
 
 const char* name_of(std::uint8_t kind) {
   switch (kind) {
-    case kMeeting: return "a reduction";
+    case kHandshake: return "a reduction";
     case kBroadcast: return "QMP_broadcast";
     case kBarrier: return "QMP_barrier";
     case kUserFunction: return "QMP_binary_reduction";
@@ -57,7 +57,7 @@ const char* name_of(std::uint8_t kind) {
 
 std::string describe(const Call& call) {
   const std::uint8_t kind = call.tag.kind;
-  const bool has_bytes = kind != kMeeting && kind != kBarrier;
+  const bool has_bytes = kind != kHandshake && kind != kBarrier;
   return name_of(kind) +
          (has_bytes ? ", " + std::to_string(call.bytes) + " bytes"
                     : std::string()) +

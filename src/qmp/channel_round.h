@@ -19,7 +19,7 @@ class ChannelRound {
  public:
   using Lanes = QMP_comm_struct::Lanes;
 
-  /// `tag` is that of the operation, or has the kind kMeeting.
+  /// `tag` is that of the operation, or has the kind kHandshake.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): out_ and in_
   ChannelRound(Operation& operation, const Tag& tag)
       : operation_(operation), tag_(tag) {}

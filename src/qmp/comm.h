@@ -42,7 +42,7 @@ struct QMP_comm_struct {
     /// The channels of class collective to the partner and from it.
     qmp::Half* out = nullptr;
     qmp::Half* in = nullptr;
-    bool has_met = false;             ///< Whether there is a pair is settled.
+    bool is_handshake_done = false;   ///< Whether there is a pair is settled.
     std::unique_ptr<qmp::Pair> pair;  ///< Carries messages up to kPairBytes.
   };
 

@@ -31,7 +31,7 @@ bool Connector::announce(int rank, const Announcement& text) {
   auto* scratch = reinterpret_cast<inbox::Scratch*>(block.memory);
   std::memcpy(scratch->message, &text, sizeof text);
   const acp_ga_t inbox = acpx_module_ga(module_, rank);
-  sending_.push_back({block, inbox::Delivery({inbox + offsetof(Inbox, tail),
+  sending_.push_back({block, inbox::Delivery({inbox + offsetof(Inbox, tickets),
                                               inbox + offsetof(Inbox, cell)},
                                              scratch, block.address)});
   (void)send();

@@ -1,6 +1,6 @@
 // The part of Exchange that global operations and the end need: transfers that
 // end when the operation fails on another node (docs/qmp.md, "Revocation").
-// Called by rounds, meetings, job.cc, partition.cc and comm_api.cc. Nothing
+// Called by rounds, handshakes, job.cc, partition.cc and comm_api.cc. Nothing
 // here waits for a node.
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,10 @@
 // Failures of QMP: status and text for the calling thread, and one line on
 // stderr. The function that finds a cause reports it; its callers pass the
 // status up.
+//
+// src/compat/lqcd has a last failure of its own. A program asks each of the two
+// libraries for the failure of its own calls. libqmp shows public functions
+// alone, so liblqcd cannot use this one.
 #pragma once
 
 #include <span>

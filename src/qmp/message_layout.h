@@ -122,12 +122,12 @@ constexpr std::uint64_t size_of(std::uint64_t word) {
 struct Tag {
   std::uint64_t number = 0;  ///< How many operations came before, + 1.
   std::uint8_t kind =
-      0;  ///< kMeeting, kBroadcast, kBarrier, or Operator::kind().
+      0;  ///< kHandshake, kBroadcast, kBarrier, or Operator::kind().
 
   bool operator==(const Tag&) const = default;
 };
 
-inline constexpr std::uint8_t kMeeting = 0;
+inline constexpr std::uint8_t kHandshake = 0;
 inline constexpr std::uint8_t kBroadcast = 1;
 inline constexpr std::uint8_t kBarrier = 2;
 
@@ -222,7 +222,7 @@ struct Presence {
 static_assert(sizeof(Presence) == 112);
 
 struct Inbox {
-  alignas(64) std::uint64_t tail;  ///< See inbox.h.
+  alignas(64) std::uint64_t tickets;  ///< The ticket counter; see inbox.h.
   /// Written by the previous rank when it leaves: the number of its barriers of
   /// the whole job, + 1. 0: it has not left.
   std::uint64_t leaving;

@@ -1,5 +1,5 @@
 // Waits and failures of global operations. Called by the rounds of a reduction,
-// broadcast or meeting. No lock is held while it waits.
+// broadcast or handshake. No lock is held while it waits.
 #include "qmp/operation.h"
 
 #include <algorithm>
@@ -189,7 +189,7 @@ bool Operation::is_other(const Call& theirs) const {
   if (mine.tag.number != number) {
     return false;
   }
-  return theirs.tag.kind == kMeeting
+  return theirs.tag.kind == kHandshake
              ? mine.tag.kind == kBroadcast
              : theirs.tag != mine.tag || theirs.bytes != mine.bytes;
 }

@@ -13,13 +13,13 @@ Partner::Partner(Operation& operation, int node)
     : operation_(operation),
       lanes_(operation.lanes_to(node)),
       rank_(operation.comm().ranks[static_cast<std::size_t>(node)]) {
-  status_ = lanes_ == nullptr ? QMP_NOMEM_ERR
-            : lanes_->has_met ? QMP_SUCCESS
-                              : meet();
+  status_ = lanes_ == nullptr           ? QMP_NOMEM_ERR
+            : lanes_->is_handshake_done ? QMP_SUCCESS
+                                        : handshake();
 }
 
 QMP_status_t Partner::swap_words(std::uint64_t& out, std::uint64_t& in) {
-  ChannelRound round(operation_, {operation_.tag().number, kMeeting});
+  ChannelRound round(operation_, {operation_.tag().number, kHandshake});
   round.send(*lanes_, &out, sizeof out);
   round.receive(*lanes_, &in, sizeof in);
   return round.run();
@@ -27,7 +27,7 @@ QMP_status_t Partner::swap_words(std::uint64_t& out, std::uint64_t& in) {
 
 /// Tells the partner where the box is, and then whether this node can use the
 /// other box. Both partners call it in the first reduction that they share.
-QMP_status_t Partner::meet() {
+QMP_status_t Partner::handshake() {
   auto pair = std::make_unique<Pair>(operation_.job().exchange.library());
   std::uint64_t mine = pair->address();
   std::uint64_t theirs = ACP_GA_NULL;
@@ -46,7 +46,7 @@ QMP_status_t Partner::meet() {
   if (can_i == 0 || can_they == 0) {
     lanes_->pair.reset();
   }
-  lanes_->has_met = true;
+  lanes_->is_handshake_done = true;
   return QMP_SUCCESS;
 }
 

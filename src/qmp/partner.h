@@ -12,7 +12,7 @@ namespace qmp {
 /// failed here. Lives in one call of reduce(), on its thread.
 class Partner {
  public:
-  /// In the first reduction with this node it meets the node, which may wait.
+  /// Waits for a handshake with the node in their first reduction.
   Partner(Operation& operation, int node);
 
   QMP_status_t send(void* data, std::size_t bytes);
@@ -23,7 +23,7 @@ class Partner {
  private:
   using Lanes = QMP_comm_struct::Lanes;
 
-  QMP_status_t meet();
+  QMP_status_t handshake();
   QMP_status_t swap_words(std::uint64_t& out, std::uint64_t& in);
   QMP_status_t receive_in_pair(void* data, std::size_t bytes);
 
@@ -33,11 +33,11 @@ class Partner {
 
   // The constructor writes these fields, and they do not change. No lock guards
   // them: the thread of the call alone uses the object. The communicator owns
-  // the lanes, which meet() changes.
+  // the lanes, which handshake() changes.
   Operation& operation_;
   Lanes* lanes_;
   int rank_;             ///< The node's rank in the job.
-  QMP_status_t status_;  ///< Result of meet().
+  QMP_status_t status_;  ///< Result of handshake().
 };
 
 }  // namespace qmp

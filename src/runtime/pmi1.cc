@@ -64,31 +64,24 @@ class Pmi1 final : public PmiClient {
   Status put(std::string_view key,
              std::string_view value,
              const WaitLimit& limit) override {
-    const auto answer = ask("put",
-                            {{"kvsname", space_},
-                             {"key", std::string(key)},
-                             {"value", std::string(value)}},
-                            "put_result", limit);
-    return answer.ok() ? Status::kOk : answer.status();
+    return ask_for_success("put",
+                           {{"kvsname", space_},
+                            {"key", std::string(key)},
+                            {"value", std::string(value)}},
+                           "put_result", limit);
   }
 
   Result<std::string> get(std::uint32_t,
                           std::string_view key,
                           const WaitLimit& limit) override {
-    const auto answer =
-        ask("get", {{"kvsname", space_}, {"key", std::string(key)}},
-            "get_result", limit);
-    if (!answer.ok()) {
-      return answer.status();
-    }
-    const std::string* value = answer->find("value");
-    return value == nullptr ? std::string() : *value;
+    return ask_for_value("get",
+                         {{"kvsname", space_}, {"key", std::string(key)}},
+                         "get_result", limit);
   }
 
   Status fence(FenceValues, const WaitLimit& limit) override {
-    const auto answer =
-        ask("barrier_in", {}, "barrier_out", limit, PmiAnswer::kFence);
-    return answer.ok() ? Status::kOk : answer.status();
+    return ask_for_success("barrier_in", {}, "barrier_out", limit,
+                           PmiAnswer::kFence);
   }
 
   void abort(int exit_status, std::string_view) override {

@@ -57,30 +57,23 @@ class Pmi2 final : public PmiClient {
   Status put(std::string_view key,
              std::string_view value,
              const WaitLimit& limit) override {
-    const auto answer = ask(
+    return ask_for_success(
         "kvs-put", {{"key", std::string(key)}, {"value", std::string(value)}},
         "kvs-put-response", limit);
-    return answer.ok() ? Status::kOk : answer.status();
   }
 
   Result<std::string> get(std::uint32_t,
                           std::string_view key,
                           const WaitLimit& limit) override {
-    const auto answer =
-        ask("kvs-get",
-            {{"jobid", job_}, {"srcid", "-1"}, {"key", std::string(key)}},
-            "kvs-get-response", limit);
-    if (!answer.ok()) {
-      return answer.status();
-    }
-    const std::string* value = answer->find("value");
-    return value == nullptr ? std::string() : *value;
+    return ask_for_value(
+        "kvs-get",
+        {{"jobid", job_}, {"srcid", "-1"}, {"key", std::string(key)}},
+        "kvs-get-response", limit);
   }
 
   Status fence(FenceValues, const WaitLimit& limit) override {
-    const auto answer =
-        ask("kvs-fence", {}, "kvs-fence-response", limit, PmiAnswer::kFence);
-    return answer.ok() ? Status::kOk : answer.status();
+    return ask_for_success("kvs-fence", {}, "kvs-fence-response", limit,
+                           PmiAnswer::kFence);
   }
 
   /// PMI-2 has no exit status here: the launcher takes one of its own. Slurm

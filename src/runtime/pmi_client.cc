@@ -94,6 +94,28 @@ Result<PmiMessage> PmiClient::try_to_ask(
                               expected, limit, kind);
 }
 
+Status PmiClient::ask_for_success(
+    std::string_view command,
+    std::initializer_list<PmiMessage::Field> fields,
+    std::string_view expected,
+    const WaitLimit& limit,
+    PmiAnswer kind) {
+  return ask(command, fields, expected, limit, kind).status();
+}
+
+Result<std::string> PmiClient::ask_for_value(
+    std::string_view command,
+    std::initializer_list<PmiMessage::Field> fields,
+    std::string_view expected,
+    const WaitLimit& limit) {
+  const auto answer = ask(command, fields, expected, limit);
+  if (!answer.ok()) {
+    return answer.status();
+  }
+  const std::string* value = answer->find("value");
+  return value == nullptr ? std::string() : *value;
+}
+
 bool PmiClient::shares_connection() const noexcept {
   return mpi_presence() != MpiPresence::kAbsent;
 }
@@ -107,7 +129,7 @@ Status PmiClient::agree_on_version(std::string_view version,
                             {{"pmi_version", std::string(version)},
                              {"pmi_subversion", std::string(subversion)}}},
                            "response_to_init", limit);
-  return answer.ok() ? Status::kOk : answer.status();
+  return answer.status();
 }
 
 NodeMap PmiClient::node_map_in(const PmiMessage& answer) const {

@@ -49,6 +49,19 @@ class PmiClient : public ProcessManager {
                                 std::string_view expected,
                                 const WaitLimit& limit,
                                 PmiAnswer kind = PmiAnswer::kAtOnce);
+  /// ask(), for a request whose answer only says whether it has succeeded.
+  [[nodiscard]] Status ask_for_success(
+      std::string_view command,
+      std::initializer_list<PmiMessage::Field> fields,
+      std::string_view expected,
+      const WaitLimit& limit,
+      PmiAnswer kind = PmiAnswer::kAtOnce);
+  /// ask(), for the value of a key. Empty: the launcher has none.
+  Result<std::string> ask_for_value(
+      std::string_view command,
+      std::initializer_list<PmiMessage::Field> fields,
+      std::string_view expected,
+      const WaitLimit& limit);
   /// Agrees with the launcher on the version, in words of PMI-1 in both
   /// dialects.
   [[nodiscard]] Status agree_on_version(std::string_view version,

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "protocol/host_segment.h"
 #include "protocol/rank_names.h"
@@ -71,6 +72,21 @@ struct NetworkContext {
   /// so much room.
   [[nodiscard]] Status publish_card(std::span<const std::byte> card) const;
 };
+
+/// Publishes the address card of a transport that has opened. The transport
+/// opens before, because peers may send once they can read the address card.
+template <typename Opened>
+Result<std::unique_ptr<Transport>> publish(
+    const NetworkContext& context, Result<std::unique_ptr<Opened>> opened) {
+  if (!opened.ok()) {
+    return opened.status();
+  }
+  if (const Status status = context.publish_card((*opened)->card());
+      status != Status::kOk) {
+    return status;
+  }
+  return std::unique_ptr<Transport>(std::move(*opened));
+}
 
 /// Opens a network: the transport is bound and its address card is published.
 /// Each network's folder defines one function of this type, `open_network`.

@@ -9,13 +9,17 @@
 
 namespace acp::transport {
 
-/// The owner has logged what does not fit. Guarded by the engine's lock.
+/// Guarded by the engine's lock.
 class UnfitPeer {
  public:
   /// `network` is the name of the transport.
   explicit UnfitPeer(std::string_view network) noexcept : network_(network) {}
 
-  /// Notes the peer. Returns `why`.
+  /// Logs that the peer, which messages call `name`, has no valid address card,
+  /// and notes the peer. Returns kProtocol.
+  Status refuse_card(ProcId peer, std::string_view name);
+
+  /// Notes the peer. The owner has logged what does not fit. Returns `why`.
   Status refuse(ProcId peer, Status why) noexcept {
     is_found_ = true;
     is_unreported_ = true;

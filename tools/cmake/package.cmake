@@ -4,6 +4,22 @@
 # older interfaces as QMP::scu and QMP::lqcd.
 include(CMakePackageConfigHelpers)
 
+# acp_install_package(NAME VERSION...): installs the CMake package NAME, whose targets
+# NAMETargets are installed with namespace NAME. VERSION are the arguments of
+# write_basic_package_version_file.
+function(acp_install_package name)
+  set(dir ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
+  install(EXPORT ${name}Targets NAMESPACE ${name}:: DESTINATION ${dir})
+  configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${name}Config.cmake.in
+    ${CMAKE_BINARY_DIR}/package/${name}Config.cmake @ONLY)
+  write_basic_package_version_file(
+    ${CMAKE_BINARY_DIR}/package/${name}ConfigVersion.cmake ${ARGN})
+  install(FILES
+    ${CMAKE_BINARY_DIR}/package/${name}Config.cmake
+    ${CMAKE_BINARY_DIR}/package/${name}ConfigVersion.cmake
+    DESTINATION ${dir})
+endfunction()
+
 # The pages and examples that the manuals and messages name.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/
   DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
@@ -17,17 +33,7 @@ install(TARGETS acp acp_static EXPORT acpTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
-set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/acp)
-install(EXPORT acpTargets NAMESPACE acp:: DESTINATION ${package_dir})
-configure_file(${CMAKE_CURRENT_LIST_DIR}/acpConfig.cmake.in
-  ${CMAKE_BINARY_DIR}/package/acpConfig.cmake @ONLY)
-write_basic_package_version_file(
-  ${CMAKE_BINARY_DIR}/package/acpConfigVersion.cmake
-  COMPATIBILITY SameMinorVersion)
-install(FILES
-  ${CMAKE_BINARY_DIR}/package/acpConfig.cmake
-  ${CMAKE_BINARY_DIR}/package/acpConfigVersion.cmake
-  DESTINATION ${package_dir})
+acp_install_package(acp COMPATIBILITY SameMinorVersion)
 
 # Relative, so that an installation can be moved.
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -43,17 +49,7 @@ set_target_properties(qmp PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS qmp qmp_static scu scu_static lqcd lqcd_static EXPORT QMPTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/QMP)
-install(EXPORT QMPTargets NAMESPACE QMP:: DESTINATION ${package_dir})
-configure_file(${CMAKE_CURRENT_LIST_DIR}/QMPConfig.cmake.in
-  ${CMAKE_BINARY_DIR}/package/QMPConfig.cmake @ONLY)
-write_basic_package_version_file(
-  ${CMAKE_BINARY_DIR}/package/QMPConfigVersion.cmake
-  VERSION ${QMP_VERSION} COMPATIBILITY SameMajorVersion)
-install(FILES
-  ${CMAKE_BINARY_DIR}/package/QMPConfig.cmake
-  ${CMAKE_BINARY_DIR}/package/QMPConfigVersion.cmake
-  DESTINATION ${package_dir})
+acp_install_package(QMP VERSION ${QMP_VERSION} COMPATIBILITY SameMajorVersion)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/qmp.pc.in
   ${CMAKE_BINARY_DIR}/package/qmp.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/package/qmp.pc DESTINATION ${pc_dir})

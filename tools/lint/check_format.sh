@@ -7,17 +7,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-formatter=
-for name in clang-format-14 clang-format; do
-  if "$name" --version 2>/dev/null | grep -q 'version 14\.'; then
-    formatter=$name
-    break
-  fi
-done
-if test -z "$formatter"; then
-  echo "no clang-format 14 here: apt-get install clang-format-14" >&2
-  exit 77
-fi
+formatter=$(tools/lint/llvm14.sh clang-format)
 
 # shellcheck disable=SC2046 # the folders are words
 files=$(find include src $(tools/lint/network_folders.sh) tools tests launcher docs/examples \

@@ -25,17 +25,7 @@ while test $# -gt 0; do
   esac
 done
 
-tidy=
-for name in clang-tidy-14 clang-tidy; do
-  if "$name" --version 2>/dev/null | grep -q 'version 14\.'; then
-    tidy=$name
-    break
-  fi
-done
-if test -z "$tidy"; then
-  echo "no clang-tidy 14 here: apt-get install clang-tidy-14" >&2
-  exit 77
-fi
+tidy=$(tools/lint/llvm14.sh clang-tidy)
 
 test -f build/dev/compile_commands.json || cmake --preset dev >/dev/null
 work=$(mktemp -d)

@@ -7,19 +7,19 @@
 
 namespace lqcd {
 
-void Fetches::add(Handle* receiver, const Request& request) {
+void Fetches::add(Handle* receiver, const Offer& offer) {
   Fetch& fetch = fetches_.emplace_back();
   fetch.receiver = receiver;
-  fetch.request = request;
+  fetch.offer = offer;
 }
 
 /// Issues the chain of a fetch: get the bytes, then answer. False: the window
 /// is full, or memory is missing; try again.
 bool Fetches::issue(Fetch& fetch) {
-  const Request& request = fetch.request;
+  const Offer& offer = fetch.offer;
   Handle& receiver = *fetch.receiver;
-  const bool is_too_long = request.bytes > receiver.bytes;
-  const bool has_bytes = request.bytes > 0 && !is_too_long;
+  const bool is_too_long = offer.bytes > receiver.bytes;
+  const bool has_bytes = offer.bytes > 0 && !is_too_long;
   acp_ga_t to = receiver.address;
   if (has_bytes && to == ACP_GA_NULL) {
     if (fetch.bounce == nullptr) {
@@ -34,14 +34,14 @@ bool Fetches::issue(Fetch& fetch) {
   std::size_t count = 0;
   if (has_bytes) {
     steps[count].opcode = ACPX_GET;
-    steps[count].remote = request.source;
+    steps[count].remote = offer.source;
     steps[count].local = to;
-    steps[count].size = static_cast<std::size_t>(request.bytes);
+    steps[count].size = static_cast<std::size_t>(offer.bytes);
     ++count;
   }
   steps[count].opcode = ACPX_PUT8;
   steps[count].flags = ACPX_SIGNAL;
-  steps[count].remote = request.answer;
+  steps[count].remote = offer.answer;
   steps[count].operand = static_cast<std::uint64_t>(
       is_too_long ? Answer::kTooLong : Answer::kFetched);
   ++count;
@@ -50,7 +50,7 @@ bool Fetches::issue(Fetch& fetch) {
     return false;
   }
   receiver.fetch = fetch.handle;
-  receiver.length = request.bytes;
+  receiver.length = offer.bytes;
   return true;
 }
 
@@ -71,10 +71,10 @@ bool Fetches::advance(bool may_issue) {
       continue;
     }
     Handle& receiver = *each->receiver;
-    const bool is_too_long = each->request.bytes > receiver.bytes;
+    const bool is_too_long = each->offer.bytes > receiver.bytes;
     if (each->bounce != nullptr && !is_too_long) {
       std::memcpy(receiver.buffer, each->bounce->data(),
-                  static_cast<std::size_t>(each->request.bytes));
+                  static_cast<std::size_t>(each->offer.bytes));
     }
     receiver.state =
         is_too_long ? Handle::State::kTooLong : Handle::State::kDone;

@@ -1,4 +1,4 @@
-// The receiver's half of a message: a request that has met its receive, until
+// The receiver's half of a message: an offer that has met its receive, until
 // the bytes are there and the sender has its answer.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace lqcd {
 /// The lock of the mailbox guards it, and the handles that it is given.
 class Fetches {
  public:
-  /// `receiver` is active, and gets the message of `request`.
-  void add(Handle* receiver, const Request& request);
+  /// `receiver` is active, and gets the message of `offer`.
+  void add(Handle* receiver, const Offer& offer);
 
   /// Issues chains, unless `may_issue` is false, and ends fetches whose chain
   /// is complete. True when anything was done.
@@ -24,7 +24,7 @@ class Fetches {
  private:
   struct Fetch {
     Handle* receiver = nullptr;
-    Request request{};
+    Offer offer{};
     std::unique_ptr<GlobalBytes> bounce;  ///< In place of a buffer without key.
     acp_handle_t handle = ACP_HANDLE_NULL;
   };

@@ -34,7 +34,8 @@ QMP_status_t declare_topology(Machine& machine,
 /// Returns 1, 0 or -1, as waitFor does.
 int wait_for(Machine& machine, Handle* handle, int milliseconds);
 
-/// The last failure of the calling thread.
+/// The last failure of the calling thread. src/qmp/failure.h has one for QMP
+/// and says why there are two.
 struct Failure {
   QMP_status_t status = QMP_SUCCESS;
   std::string text;

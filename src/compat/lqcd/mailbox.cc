@@ -77,14 +77,14 @@ bool Mailbox::post(int rank,
     return false;
   }
   const acp_ga_t own = posting.memory->address();
-  const Request request{source, bytes, own + offsetof(Posting::Scratch, answer),
-                        name, 0};
-  std::memcpy(posting.scratch().request.message, &request, sizeof request);
+  const Offer offer{source, bytes, own + offsetof(Posting::Scratch, answer),
+                    name, 0};
+  std::memcpy(posting.scratch().offer.message, &offer, sizeof offer);
   const acp_ga_t inbox = acpx_module_ga(module_, rank);
   posting.delivery = inbox::Delivery(
-      {inbox + offsetof(Inbox, tail), inbox + offsetof(Inbox, cell)},
-      &posting.scratch().request, own + offsetof(Posting::Scratch, request));
-  // Relaxed: the request goes out later, and the answer comes after it.
+      {inbox + offsetof(Inbox, tickets), inbox + offsetof(Inbox, cell)},
+      &posting.scratch().offer, own + offsetof(Posting::Scratch, offer));
+  // Relaxed: the offer goes out later, and the answer comes after it.
   std::atomic_ref(posting.scratch().answer).store(0, std::memory_order_relaxed);
   posting.copy = std::move(copy);
   posting.sender = sender;
@@ -133,7 +133,7 @@ bool Mailbox::start(Handle* handle) {
   return true;
 }
 
-/// All requests name one copy, which lives until the last of them is answered.
+/// All offers name one copy, which lives until the last of them is answered.
 bool Mailbox::broadcast(const void* data,
                         std::size_t bytes,
                         const std::vector<int>& ranks,
@@ -162,7 +162,7 @@ bool Mailbox::send() {
   using Result = inbox::Delivery::Result;
   bool has_moved = false;
   for (auto& [rank, queue] : outgoing_) {
-    // One message at a time: requests take tickets in the order of the starts.
+    // One message at a time: offers take tickets in the order of the starts.
     while (!queue.empty() && !is_closing_) {
       Result result = queue.front().delivery.advance();
       while (result == Result::kMoved) {
@@ -204,22 +204,22 @@ bool Mailbox::collect_answers() {
 
 bool Mailbox::receive() {
   bool has_received = false;
-  Request request{};
-  while (reader_.take(request)) {
-    requests_[request.name].push_back(request);
-    match(request.name);
+  Offer offer{};
+  while (reader_.take(offer)) {
+    offers_[offer.name].push_back(offer);
+    match(offer.name);
     has_received = true;
   }
   return has_received;
 }
 
 void Mailbox::match(int name) {
-  std::deque<Request>& requests = requests_[name];
+  std::deque<Offer>& offers = offers_[name];
   std::deque<Handle*>& waiting = waiting_[name];
-  while (!requests.empty() && !waiting.empty()) {
-    fetches_.add(waiting.front(), requests.front());
+  while (!offers.empty() && !waiting.empty()) {
+    fetches_.add(waiting.front(), offers.front());
     waiting.pop_front();
-    requests.pop_front();
+    offers.pop_front();
   }
 }
 

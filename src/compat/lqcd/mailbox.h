@@ -1,6 +1,6 @@
-// Messages to named receives. A send writes a request into the inbox of the
+// Messages to named receives. A send writes an offer into the inbox of the
 // receiving host: where the bytes are, and for which name. That host matches
-// requests with receives and fetches the bytes straight into the buffer of the
+// offers with receives and fetches the bytes straight into the buffer of the
 // receive. So a receiver need not know who sends, and no buffer is written
 // before its receive is started.
 #pragma once
@@ -59,9 +59,9 @@ class Mailbox {
  private:
   /// A send between its start and its answer.
   struct Posting {
-    /// The request for the receiver, and the word that it answers into.
+    /// The offer for the receiver, and the word that it answers into.
     struct Scratch {
-      inbox::Scratch request;
+      inbox::Scratch offer;
       std::uint64_t answer;
       std::uint64_t unused;
     };
@@ -102,8 +102,8 @@ class Mailbox {
       outgoing_;  ///< By rank; the first is on its way.
   /// Delivered; the receiver has not answered.
   std::list<Posting> unanswered_;
-  std::map<int, std::deque<Request>> requests_;  ///< By name, unmatched.
-  std::map<int, std::deque<Handle*>> waiting_;   ///< By name, unmatched.
+  std::map<int, std::deque<Offer>> offers_;     ///< By name, unmatched.
+  std::map<int, std::deque<Handle*>> waiting_;  ///< By name, unmatched.
   Fetches fetches_;
   /// Keys and addresses of buffers. Added by registered().
   std::map<std::pair<std::byte*, std::size_t>, std::pair<acp_atkey_t, acp_ga_t>>

@@ -1,4 +1,4 @@
-// The messages of the LQCD message API: requests between hosts, and the sends
+// The messages of the LQCD message API: offers between hosts, and the sends
 // and receives of the program.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace lqcd {
 
 /// The message in the inbox: a send that waits for its receive.
-struct Request {
+struct Offer {
   acp_ga_t source;  ///< Address of the bytes, if there are any.
   std::uint64_t bytes;
   acp_ga_t answer;  ///< Word of the sender for an Answer.
@@ -19,11 +19,11 @@ struct Request {
   std::int32_t unused;
 };
 
-static_assert(sizeof(Request) <= inbox::kMessageBytes);
+static_assert(sizeof(Offer) <= inbox::kMessageBytes);
 
 /// The module memory of each rank; inbox.h has the protocol.
 struct Inbox {
-  std::uint64_t tail;  ///< Tickets given out.
+  std::uint64_t tickets;  ///< The ticket counter.
   std::byte unused[56];
   inbox::Cell cell[inbox::kCells];
 };

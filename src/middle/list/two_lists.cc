@@ -31,6 +31,37 @@ class TwoLockedLists {
   LockedList upper_;
   bool is_swapped_;
 };
+
+/// Locks both lists, reads all their elements, and calls `work` with them.
+/// False: as LockedList, or `work` has failed.
+template <typename Work>
+bool with_both(const Call& call1,
+               const Call& call2,
+               Data data,
+               const Work& work) {
+  TwoLockedLists both(call1, call2);
+  Walk walk1;
+  Walk walk2;
+  return both.begin() && walk_all(both.one(), data, walk1) &&
+         walk_all(both.two(), data, walk2) &&
+         work(both, walk1.nodes, walk2.nodes);
+}
+
+/// The nodes of two lists in order, those of the first before equal ones.
+Nodes merge_nodes(const Nodes& nodes1, const Nodes& nodes2, Compare compare) {
+  Nodes merged;
+  std::size_t b = 0;
+  for (const Node& node : nodes1) {
+    while (b < nodes2.size() && compare(nodes2[b].value(), node.value()) < 0) {
+      merged.push_back(nodes2[b++]);
+    }
+    merged.push_back(node);
+  }
+  for (; b < nodes2.size(); ++b) {
+    merged.push_back(nodes2[b]);
+  }
+  return merged;
+}
 }  // namespace
 
 /// Stable: of equal elements, those of list1 come first. The elements of list2
@@ -47,32 +78,18 @@ bool merge(acp_ga_t list1, acp_ga_t list2, Compare compare) {
     Ends ends;
     return read("acp_merge_list", list1, ends);
   }
-  TwoLockedLists both(call1, call2);
-  Walk walk1;
-  Walk walk2;
-  if (!both.begin() || !walk_all(both.one(), Data::kBring, walk1) ||
-      !walk_all(both.two(), Data::kBring, walk2)) {
-    return false;
-  }
-  Nodes merged;
-  std::size_t b = 0;
-  for (const Node& node : walk1.nodes) {
-    while (b < walk2.nodes.size() &&
-           compare(walk2.nodes[b].value(), node.value()) < 0) {
-      merged.push_back(walk2.nodes[b++]);
-    }
-    merged.push_back(node);
-  }
-  for (; b < walk2.nodes.size(); ++b) {
-    merged.push_back(walk2.nodes[b]);
-  }
-  forget_sizes();
-  for (const Node& node : walk2.nodes) {
-    both.one().writes.set_owner(node.element, list1);
-  }
-  both.one().set_order(merged);
-  both.two().set_order({});
-  return both.one().commit() && both.two().commit();
+  return with_both(
+      call1, call2, Data::kBring,
+      [&](TwoLockedLists& both, const Nodes& nodes1, const Nodes& nodes2) {
+        const Nodes merged = merge_nodes(nodes1, nodes2, compare);
+        forget_sizes();
+        for (const Node& node : nodes2) {
+          both.one().writes.set_owner(node.element, list1);
+        }
+        both.one().set_order(merged);
+        both.two().set_order({});
+        return both.one().commit() && both.two().commit();
+      });
 }
 
 /// Elements stay where they are; owners and the fields of the controls change.
@@ -87,22 +104,19 @@ bool swap(acp_ga_t list1, acp_ga_t list2) {
     Ends ends;
     return read("acp_swap_list", list1, ends);
   }
-  TwoLockedLists both(call1, call2);
-  Walk walk1;
-  Walk walk2;
-  if (!both.begin() || !walk_all(both.one(), Data::kLeave, walk1) ||
-      !walk_all(both.two(), Data::kLeave, walk2)) {
-    return false;
-  }
-  forget_sizes();
-  for (const Node& node : walk1.nodes) {
-    both.two().writes.set_owner(node.element, list2);
-  }
-  for (const Node& node : walk2.nodes) {
-    both.one().writes.set_owner(node.element, list1);
-  }
-  std::swap(both.one().ends, both.two().ends);
-  return both.one().commit() && both.two().commit();
+  return with_both(
+      call1, call2, Data::kLeave,
+      [=](TwoLockedLists& both, const Nodes& nodes1, const Nodes& nodes2) {
+        forget_sizes();
+        for (const Node& node : nodes1) {
+          both.two().writes.set_owner(node.element, list2);
+        }
+        for (const Node& node : nodes2) {
+          both.one().writes.set_owner(node.element, list1);
+        }
+        std::swap(both.one().ends, both.two().ends);
+        return both.one().commit() && both.two().commit();
+      });
 }
 
 namespace {

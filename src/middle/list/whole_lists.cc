@@ -25,6 +25,16 @@ bool are_equal(const Node& a, const Node& b) {
           std::memcmp(bytes_at(a.readable), bytes_at(b.readable), a.size) == 0);
 }
 
+/// Locks the list of the call, reads all its elements, and calls `work` with
+/// both. False: as LockedList, or `work` has failed.
+template <typename Work>
+bool with_all(const Call& call, Data data, const Work& work) {
+  LockedList locked(call);
+  Walk walk;
+  return locked.begin() && walk_all(locked, data, walk) &&
+         work(locked, walk.nodes);
+}
+
 /// Keeps the nodes for which `is_kept` is true, and frees the others.
 bool keep(LockedList& locked, Nodes& nodes, const std::vector<bool>& is_kept) {
   Nodes kept;
@@ -72,13 +82,10 @@ bool clear(acp_ga_t list) {
   if (!begin_list(call, "acp_clear_list", list)) {
     return false;
   }
-  LockedList locked(call);
-  Walk walk;
-  if (!locked.begin() || !walk_all(locked, Data::kLeave, walk)) {
-    return false;
-  }
-  forget_sizes();
-  return keep(locked, walk.nodes, std::vector<bool>(walk.nodes.size(), false));
+  return with_all(call, Data::kLeave, [](LockedList& locked, Nodes& nodes) {
+    forget_sizes();
+    return keep(locked, nodes, std::vector<bool>(nodes.size(), false));
+  });
 }
 
 /// Owners are erased first, then the control goes, and the memory is freed
@@ -88,19 +95,16 @@ bool destroy(acp_ga_t list) {
   if (!begin_list(call, "acp_destroy_list", list)) {
     return false;
   }
-  LockedList locked(call);
-  Walk walk;
-  if (!locked.begin() || !walk_all(locked, Data::kLeave, walk)) {
-    return false;
-  }
-  forget_sizes();
-  disown(locked, walk.nodes);
-  if (!locked.writes.run(locked.scratch())) {
-    return false;
-  }
-  locked.destroy();
-  free_all(walk.nodes);
-  return true;
+  return with_all(call, Data::kLeave, [](LockedList& locked, Nodes& nodes) {
+    forget_sizes();
+    disown(locked, nodes);
+    if (!locked.writes.run(locked.scratch())) {
+      return false;
+    }
+    locked.destroy();
+    free_all(nodes);
+    return true;
+  });
 }
 
 /// Unlinks the run and erases the owners in one commit, then frees the memory.
@@ -153,20 +157,17 @@ bool remove(acp_ga_t list, acp_element_t data) {
   if (data.size != 0) {
     std::memcpy(value.data(), bytes_at(source.ga()), data.size);
   }
-  LockedList locked(call);
-  Walk walk;
-  if (!locked.begin() || !walk_all(locked, Data::kBring, walk)) {
-    return false;
-  }
-  forget_sizes();
-  std::vector<bool> is_kept;
-  for (const Node& node : walk.nodes) {
-    is_kept.push_back(
-        node.size != data.size ||
-        (node.size != 0 &&
-         std::memcmp(bytes_at(node.readable), value.data(), node.size) != 0));
-  }
-  return keep(locked, walk.nodes, is_kept);
+  return with_all(call, Data::kBring, [&](LockedList& locked, Nodes& nodes) {
+    forget_sizes();
+    std::vector<bool> is_kept;
+    for (const Node& node : nodes) {
+      is_kept.push_back(
+          node.size != data.size ||
+          (node.size != 0 &&
+           std::memcmp(bytes_at(node.readable), value.data(), node.size) != 0));
+    }
+    return keep(locked, nodes, is_kept);
+  });
 }
 
 /// Keeps the first of equal neighbours.
@@ -175,17 +176,14 @@ bool unique(acp_ga_t list) {
   if (!begin_list(call, "acp_unique_list", list)) {
     return false;
   }
-  LockedList locked(call);
-  Walk walk;
-  if (!locked.begin() || !walk_all(locked, Data::kBring, walk)) {
-    return false;
-  }
-  forget_sizes();
-  std::vector<bool> is_kept;
-  for (std::size_t i = 0; i < walk.nodes.size(); ++i) {
-    is_kept.push_back(i == 0 || !are_equal(walk.nodes[i - 1], walk.nodes[i]));
-  }
-  return keep(locked, walk.nodes, is_kept);
+  return with_all(call, Data::kBring, [](LockedList& locked, Nodes& nodes) {
+    forget_sizes();
+    std::vector<bool> is_kept;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      is_kept.push_back(i == 0 || !are_equal(nodes[i - 1], nodes[i]));
+    }
+    return keep(locked, nodes, is_kept);
+  });
 }
 
 bool reverse(acp_ga_t list) {
@@ -193,14 +191,11 @@ bool reverse(acp_ga_t list) {
   if (!begin_list(call, "acp_reverse_list", list)) {
     return false;
   }
-  LockedList locked(call);
-  Walk walk;
-  if (!locked.begin() || !walk_all(locked, Data::kLeave, walk)) {
-    return false;
-  }
-  std::reverse(walk.nodes.begin(), walk.nodes.end());
-  locked.set_order(walk.nodes);
-  return locked.commit();
+  return with_all(call, Data::kLeave, [](LockedList& locked, Nodes& nodes) {
+    std::reverse(nodes.begin(), nodes.end());
+    locked.set_order(nodes);
+    return locked.commit();
+  });
 }
 
 /// Elements stay where they are; only links are written.
@@ -209,13 +204,11 @@ bool sort(acp_ga_t list, Compare compare) {
   if (!begin_list(call, "acp_sort_list", list) || !has_compare(call, compare)) {
     return false;
   }
-  LockedList locked(call);
-  Walk walk;
-  if (!locked.begin() || !walk_all(locked, Data::kBring, walk)) {
-    return false;
-  }
-  sort_nodes(walk.nodes, compare);
-  locked.set_order(walk.nodes);
-  return locked.commit();
+  return with_all(call, Data::kBring,
+                  [compare](LockedList& locked, Nodes& nodes) {
+                    sort_nodes(nodes, compare);
+                    locked.set_order(nodes);
+                    return locked.commit();
+                  });
 }
 }  // namespace acp::middle::list

@@ -20,8 +20,9 @@ constexpr std::uint64_t kLive = 0x4556'494c'4b43'4f4c;
 constexpr std::uint64_t kFreed = 0x4445'4552'0000'0000;  ///< | rank
 constexpr std::uint64_t kZone = 0xa5a5'a5a5'a5a5'a5a5;
 constexpr std::uint64_t kPoison = 0xdddd'dddd'dddd'dddd;
-/// Words behind a block: the rest of its last word, and two more.
-constexpr std::size_t kTailWords = 3;
+/// Words of the red zone behind a block: the rest of its last word, and two
+/// more.
+constexpr std::size_t kRearZoneWords = 3;
 constexpr std::uint64_t kLeaksListed = 20;
 
 /// Size of a block with header and red zones. A multiple of 64, so that the
@@ -30,13 +31,14 @@ constexpr std::uint64_t padded(std::uint64_t size) noexcept {
   return (kHeaderBytesOfBlock + (size + 7) / 8 * 8 + 16 + 63) / 64 * 64;
 }
 
-/// Offset of the word that has the first byte behind the block.
-constexpr std::uint64_t tail_of(std::uint64_t at, std::uint64_t size) noexcept {
+/// Offset of the word that has the first byte of the rear red zone.
+constexpr std::uint64_t rear_zone_of(std::uint64_t at,
+                                     std::uint64_t size) noexcept {
   return at + kHeaderBytesOfBlock + size / 8 * 8;
 }
 
-constexpr std::size_t tail_bytes(std::uint64_t size) noexcept {
-  return (size % 8 == 0 ? kTailWords - 1 : kTailWords) * 8;
+constexpr std::size_t rear_zone_bytes(std::uint64_t size) noexcept {
+  return (size % 8 == 0 ? kRearZoneWords - 1 : kRearZoneWords) * 8;
 }
 
 std::string story_of(const BlockHeader& header) {
@@ -70,11 +72,12 @@ Outcome DebugBlocks::allocate(PeerHeap& heap,
   const std::string text = describe_call_site(site);
   std::memcpy(header.site, text.data(),
               std::min(text.size(), sizeof header.site - 1));
-  constexpr std::array<std::uint64_t, kTailWords> kTail = {kZone, kZone, kZone};
+  constexpr std::array<std::uint64_t, kRearZoneWords> kRearZone = {kZone, kZone,
+                                                                   kZone};
   const std::lock_guard turn(heap.turn());
   Flight flight(heap.memory());
   flight.put(at, &header, sizeof header);
-  flight.put(tail_of(at, size), kTail.data(), tail_bytes(size));
+  flight.put(rear_zone_of(at, size), kRearZone.data(), rear_zone_bytes(size));
   offset = at + kHeaderBytesOfBlock;
   return flight.run() ? Outcome::kDone : Outcome::kFailed;
 }
@@ -144,20 +147,20 @@ Outcome DebugBlocks::check_zones(PeerHeap& heap,
                                  std::uint64_t at,
                                  const BlockHeader& header,
                                  const std::string& site) const {
-  std::array<std::uint64_t, kTailWords> tail{};
-  const std::size_t bytes = tail_bytes(header.size);
+  std::array<std::uint64_t, kRearZoneWords> rear{};
+  const std::size_t bytes = rear_zone_bytes(header.size);
   {
     const std::lock_guard turn(heap.turn());
     Flight flight(heap.memory());
-    flight.get(tail_of(at, header.size), tail.data(), bytes);
+    flight.get(rear_zone_of(at, header.size), rear.data(), bytes);
     if (!flight.run()) {
       return Outcome::kFailed;
     }
   }
   // bytes of the first word that belong to the program
   const std::uint64_t mine = header.size % 8;
-  std::array<unsigned char, kTailWords * 8> seen{};
-  std::memcpy(seen.data(), tail.data(), sizeof tail);
+  std::array<unsigned char, kRearZoneWords * 8> seen{};
+  std::memcpy(seen.data(), rear.data(), sizeof rear);
   const bool is_behind_good =
       std::all_of(seen.begin() + mine, seen.begin() + bytes,
                   [](unsigned char byte) { return byte == (kZone & 255); });

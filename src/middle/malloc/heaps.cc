@@ -8,6 +8,7 @@
 
 #include "acp/global_memory.h"
 #include "acp/infrastructure.h"
+#include "middle/leave_to_parent.h"
 #include "middle/log.h"
 #include "middle/malloc/debug_blocks.h"
 
@@ -42,10 +43,7 @@ int Heaps::reason_for_none() noexcept {
 }
 
 void Heaps::leave_job() noexcept {
-  // The heaps belong to the parent process. The child keeps the pointer, so
-  // that leak checkers find the memory, and destroys nothing.
-  [[maybe_unused]] static Heaps* parents = nullptr;
-  parents = g_heaps.exchange(nullptr, std::memory_order_relaxed);
+  leave_to_parent(g_heaps);
 }
 
 int Heaps::init(void*) {

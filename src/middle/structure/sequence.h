@@ -218,46 +218,26 @@ class Sequence {
            put_at(access, static_cast<std::uint64_t>(index), source.ga(), size);
   }
 
-  /// Copies the range first: it may be part of the same sequence.
   static bool insert_range(const char* function,
                            acp_ga_t handle,
                            int index,
                            const Range& range) {
-    Call call;
-    if (!begin_call(call, function, Access::kKind, handle)) {
-      return false;
-    }
-    Scratch scratch(*call.site);
-    Block copy;
-    std::uint64_t bytes = 0;
-    if (!take_copy(scratch, function, range, call.rank, copy, bytes)) {
-      return false;
-    }
-    Access access(call);
-    return access.begin(scratch) && has_offset(access, index) &&
-           put_at(access, static_cast<std::uint64_t>(index), copy.ga(), bytes);
+    return with_copy(function, handle, range,
+                     [=](Access& access, Block& copy, std::uint64_t bytes) {
+                       return has_offset(access, index) &&
+                              put_at(access, static_cast<std::uint64_t>(index),
+                                     copy.ga(), bytes);
+                     });
   }
 
-  /// Copies the range first, so that only one sequence is locked at a time.
   static bool assign(const char* function,
                      acp_ga_t handle,
                      const Range& range) {
-    Call call;
-    if (!begin_call(call, function, Access::kKind, handle)) {
-      return false;
-    }
-    Scratch scratch(*call.site);
-    Block copy;
-    std::uint64_t bytes = 0;
-    if (!take_copy(scratch, function, range, call.rank, copy, bytes)) {
-      return false;
-    }
-    Access access(call);
-    if (!access.begin(scratch)) {
-      return false;
-    }
-    replace(access.shape, copy, bytes);
-    return access.commit();
+    return with_copy(function, handle, range,
+                     [](Access& access, Block& copy, std::uint64_t bytes) {
+                       replace(access.shape, copy, bytes);
+                       return access.commit();
+                     });
   }
 
   /// Has both for itself, that with the lower address first.
@@ -331,6 +311,28 @@ class Sequence {
     Scratch scratch(*call.site);
     Access access(call);
     return access.begin(scratch) && work(scratch, access);
+  }
+
+  /// Copies the range to the rank of the sequence, before it gets the bytes of
+  /// the sequence. The range may be part of them, and a caller has only one
+  /// sequence for itself at a time.
+  template <typename Work>
+  static bool with_copy(const char* function,
+                        acp_ga_t handle,
+                        const Range& range,
+                        const Work& work) {
+    Call call;
+    if (!begin_call(call, function, Access::kKind, handle)) {
+      return false;
+    }
+    Scratch scratch(*call.site);
+    Block copy;
+    std::uint64_t bytes = 0;
+    if (!take_copy(scratch, function, range, call.rank, copy, bytes)) {
+      return false;
+    }
+    Access access(call);
+    return access.begin(scratch) && work(access, copy, bytes);
   }
 
   static bool fail_range(const Call& call,

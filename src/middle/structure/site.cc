@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "middle/leave_to_parent.h"
 #include "middle/log.h"
 #include "middle/malloc/allocate_for.h"
 
@@ -36,10 +37,7 @@ int Site::add_module(int (*add)(const acpx_module_t*)) {
 }
 
 void Site::leave_job() noexcept {
-  // The site belongs to the parent process. The child keeps the pointer, so
-  // that leak checkers find the memory, and destroys nothing.
-  [[maybe_unused]] static Site* parents = nullptr;
-  parents = g_site.exchange(nullptr, std::memory_order_relaxed);
+  leave_to_parent(g_site);
 }
 
 int Site::init(void*) {

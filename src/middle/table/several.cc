@@ -39,6 +39,32 @@ struct Flying {
   BucketView view;
 };
 
+/// The flights of the elements of a window. Used by one thread.
+class Flights {
+ public:
+  explicit Flights(const Call& call)
+      : scratch(*call.site), key_scratch(*call.site) {}
+
+  /// Posts a chain beside those that are under way. False: it is not posted.
+  bool post(Chain& chain) {
+    const acp_handle_t handle = chain.post_with_next();
+    last_ = handle != ACP_HANDLE_NULL ? handle : last_;
+    return handle != ACP_HANDLE_NULL;
+  }
+
+  /// Waits for all chains that were posted. False: as structure::finish().
+  [[nodiscard]] bool finish() const {
+    return last_ == ACP_HANDLE_NULL || structure::finish(last_);
+  }
+
+  Scratch scratch;      ///< The chains use it until finish() returns.
+  Scratch key_scratch;  ///< The keys lie here.
+  std::array<Flying, kWindow> window;
+
+ private:
+  acp_handle_t last_ = ACP_HANDLE_NULL;
+};
+
 }  // namespace
 
 /// Order in each window: post one chain per key, wait once, look at the
@@ -53,35 +79,30 @@ bool find_many(const Call& call,
     if (directory == nullptr) {
       return false;
     }
-    Scratch scratch(*call.site);
-    Scratch key_scratch(*call.site);
-    std::array<Flying, kWindow> window;
-    acp_handle_t last = ACP_HANDLE_NULL;
+    Flights flights(call);
     bool is_good = true;
     for (std::size_t i = 0; i < some; ++i) {
       const acp_element_t& element = keys[first + i];
-      Flying& one = window[i];
+      Flying& one = flights.window[i];
       if (!is_here(call, element)) {
         continue;  // done by itself, below
       }
-      if (!one.key.open(key_scratch, call, element)) {
+      if (!one.key.open(flights.key_scratch, call, element)) {
         // Operations in flight still use the scratch: wait first.
         is_good = false;
         break;
       }
       one.location = Location::of(one.key, *directory);
-      Chain chain(scratch);
+      Chain chain(flights.scratch);
       one.view = BucketView::in(chain, one.location.bucket);
-      const acp_handle_t handle = chain.post_with_next();
-      one.is_flying = handle != ACP_HANDLE_NULL;
-      last = one.is_flying ? handle : last;
+      one.is_flying = flights.post(chain);
     }
-    if ((last != ACP_HANDLE_NULL && !structure::finish(last)) || !is_good) {
+    if (!flights.finish() || !is_good) {
       return false;
     }
     std::array<bool, kWindow> is_done{};
     for (std::size_t i = 0; i < some; ++i) {
-      const Flying& one = window[i];
+      const Flying& one = flights.window[i];
       if (!one.is_flying) {
         continue;
       }
@@ -92,7 +113,7 @@ bool find_many(const Call& call,
         continue;
       }
       Found& result = found[first + i];
-      if (find_in(key_scratch, one.key, words, entry) == Match::kYes) {
+      if (find_in(flights.key_scratch, one.key, words, entry) == Match::kYes) {
         result.rank = one.location.rank;
         result.bucket_index = one.location.bucket_index;
         set_found(result, one.location.bucket, words, entry);
@@ -124,30 +145,25 @@ bool insert_many(const Call& call,
     if (directory == nullptr) {
       return false;
     }
-    Scratch scratch(*call.site);
-    Scratch key_scratch(*call.site);
-    std::array<Flying, kWindow> window;
+    Flights flights(call);
     const auto me = static_cast<std::uint64_t>(call.site->rank()) + 1;
-    acp_handle_t last = ACP_HANDLE_NULL;
     for (std::size_t i = 0; i < some; ++i) {
       const acp_pair_t& pair = pairs[first + i];
-      Flying& one = window[i];
+      Flying& one = flights.window[i];
       if (!fits_area(pair.first.size, pair.second.size) ||
           pair.first.size == 0 || !is_here(call, pair.first) ||
           (pair.second.size != 0 && !is_here(call, pair.second)) ||
-          !one.key.open(key_scratch, call, pair.first)) {
+          !one.key.open(flights.key_scratch, call, pair.first)) {
         continue;  // done by itself, below
       }
       one.location = Location::of(one.key, *directory);
-      Chain chain(scratch);
+      Chain chain(flights.scratch);
       one.old = chain.cas8(one.location.bucket, locked_by(one.location.uid, 0),
                            locked_by(one.location.uid, me));
       one.view.words = chain.get(one.location.bucket, kBucketBytes);
-      const acp_handle_t handle = chain.post_with_next();
-      one.is_flying = handle != ACP_HANDLE_NULL;
-      last = one.is_flying ? handle : last;
+      one.is_flying = flights.post(chain);
     }
-    if (last != ACP_HANDLE_NULL && !structure::finish(last)) {
+    if (!flights.finish()) {
       return false;
     }
     // Every lock taken above is released here, before another lock is waited
@@ -155,13 +171,13 @@ bool insert_many(const Call& call,
     // other.
     std::array<bool, kWindow> is_done{};
     for (std::size_t i = 0; i < some; ++i) {
-      const Flying& one = window[i];
+      const Flying& one = flights.window[i];
       if (!one.is_flying || *one.old != locked_by(one.location.uid, 0)) {
         continue;
       }
       Call there = call;
       there.rank = one.location.rank;
-      LockedBuckets buckets(there, scratch);
+      LockedBuckets buckets(there, flights.scratch);
       buckets.take(one.location.share, one.location.bucket, one.location.uid,
                    one.view.words);
       std::size_t entry = 0;
@@ -169,7 +185,7 @@ bool insert_many(const Call& call,
         continue;
       }
       const acp_pair_t& pair = pairs[first + i];
-      if (find_in(key_scratch, one.key, buckets.words(), entry) ==
+      if (find_in(flights.key_scratch, one.key, buckets.words(), entry) ==
           Match::kYes) {
         outcomes[first + i] = Outcome::kPresent;
         is_done[i] = true;
@@ -181,18 +197,16 @@ bool insert_many(const Call& call,
           !added.make(there, one.key, pair.second.ga, pair.second.size)) {
         continue;
       }
-      Chain chain(scratch);
+      Chain chain(flights.scratch);
       added.write(chain, buckets, entry, one.key, one.location.uid);
       buckets.count(chain, 1);
       buckets.unlock_in(chain);
-      const acp_handle_t handle = chain.post_with_next();
       outcomes[first + i] = Outcome::kInserted;
-      is_done[i] = handle != ACP_HANDLE_NULL;
-      last = is_done[i] ? handle : last;
+      is_done[i] = flights.post(chain);
     }
     // Unlocks of present keys are not waited for, but leave now.
     (void)acp_inquire(ACP_HANDLE_ALL);
-    if (last != ACP_HANDLE_NULL && !structure::finish(last)) {
+    if (!flights.finish()) {
       return false;
     }
     for (std::size_t i = 0; i < some; ++i) {

@@ -13,7 +13,7 @@ using structure::Site;
 
 /// Add, barrier, read, barrier, take back. All wishes are the same when their
 /// sum is that of `procs` times this one.
-Verdict agree(Site& site, std::uint64_t wish, int refusal) {
+Outcome agree(Site& site, std::uint64_t wish, int refusal) {
   const acp_ga_t ballot = site.memory_of(0) + structure::kBallotOffset;
   const acp_ga_t refusals = ballot + offsetof(Ballot, refusals);
   const acp_ga_t wishes = ballot + offsetof(Ballot, wishes);
@@ -29,19 +29,19 @@ Verdict agree(Site& site, std::uint64_t wish, int refusal) {
   is_alive = is_alive && chain.run();
   is_alive = acp_sync() == 0 && is_alive;
   if (!is_alive) {
-    return Verdict::kEnded;
+    return Outcome::kEnded;
   }
   const auto procs = static_cast<std::uint64_t>(site.procs());
-  const Verdict verdict = *all_wishes != wish * procs ? Verdict::kDiffer
-                          : *all_refusals != 0        ? Verdict::kRefused
-                                                      : Verdict::kAgreed;
+  const Outcome outcome = *all_wishes != wish * procs ? Outcome::kDiffer
+                          : *all_refusals != 0        ? Outcome::kRefused
+                                                      : Outcome::kAgreed;
   // All ranks have read the sums. Each rank takes back its own addition, and
   // has done so before its next acp_sync. The next ballot is read after that
   // acp_sync, so nothing of this one is left in it. Faster ranks may have added
   // to the next one already.
   chain.add8(refusals, 0 - refused);
   chain.add8(wishes, 0 - wish);
-  return chain.run() ? verdict : Verdict::kEnded;
+  return chain.run() ? outcome : Outcome::kEnded;
 }
 
 }  // namespace acp::middle::workspace

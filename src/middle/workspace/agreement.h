@@ -8,7 +8,7 @@
 
 namespace acp::middle::workspace {
 
-enum class Verdict : std::uint8_t {
+enum class Outcome : std::uint8_t {
   kAgreed,   ///< All ranks want the same, and all can.
   kRefused,  ///< All ranks want the same, but some cannot.
   kDiffer,   ///< The ranks do not all want the same.
@@ -16,9 +16,9 @@ enum class Verdict : std::uint8_t {
 };
 
 /// Tells all ranks what this rank wants and whether it can (`refusal` 0) or why
-/// not. Returns the verdict, which is the same on every rank, but for kEnded.
+/// not. Returns the outcome, which is the same on every rank, but for kEnded.
 /// Collective: every rank calls acp_sync twice in here, whatever it wants.
 /// Called by one thread.
-Verdict agree(structure::Site& site, std::uint64_t wish, int refusal);
+Outcome agree(structure::Site& site, std::uint64_t wish, int refusal);
 
 }  // namespace acp::middle::workspace

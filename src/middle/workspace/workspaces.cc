@@ -153,8 +153,8 @@ acp_wsd_t Workspaces::create(Site& site, std::size_t size) {
   const Distribution where = distribution_of(site, size);
   acp_ga_t base = ACP_GA_NULL;
   const Refusal mine = take_parts(site, index, size, where, base);
-  const Verdict verdict = agree(site, wish_to_create(size, where), mine.code);
-  if (verdict == Verdict::kAgreed) {
+  const Outcome outcome = agree(site, wish_to_create(size, where), mine.code);
+  if (outcome == Outcome::kAgreed) {
     Item& item = items_[index];
     item.size = size;
     item.where = where;
@@ -165,13 +165,13 @@ acp_wsd_t Workspaces::create(Site& site, std::size_t size) {
     return handle_of(index, item.generation);
   }
   acp_free(base);
-  if (verdict == Verdict::kDiffer) {
+  if (outcome == Outcome::kDiffer) {
     acp_errno = ACPX_INVALID_ARGUMENT;
     log_error(
         "acp_create_ws({}): {}{}ranks gave different sizes, or other "
         "parameters to acp_setparams_ws; no rank gets a workspace",
         size, mine.text, mine.code != 0 ? "; " : "");
-  } else if (verdict == Verdict::kRefused) {
+  } else if (outcome == Outcome::kRefused) {
     acp_errno = mine.code != 0 ? mine.code : ACPX_NO_MEMORY;
     log_error("acp_create_ws({}): {}; no rank gets a workspace", size,
               mine.code != 0 ? mine.text
@@ -204,16 +204,16 @@ Workspaces::Item* Workspaces::find(Site& site,
 /// destroyed on any rank.
 void Workspaces::destroy(Site& site, acp_wsd_t wsd) {
   Item* item = find(site, "acp_destroy_ws", wsd);
-  const Verdict verdict = agree(site, wish_to_destroy(wsd),
+  const Outcome outcome = agree(site, wish_to_destroy(wsd),
                                 item == nullptr ? ACPX_INVALID_ARGUMENT : 0);
-  if (verdict != Verdict::kAgreed) {
-    if (verdict != Verdict::kEnded && item != nullptr) {
+  if (outcome != Outcome::kAgreed) {
+    if (outcome != Outcome::kEnded && item != nullptr) {
       log_error(
           "acp_destroy_ws({:#x}): another rank gave another workspace, "
           "or none: nothing is destroyed, on no rank",
           reinterpret_cast<std::uintptr_t>(wsd));
     }
-    if (verdict != Verdict::kEnded) {
+    if (outcome != Outcome::kEnded) {
       acp_errno = ACPX_INVALID_ARGUMENT;
     }
     return;

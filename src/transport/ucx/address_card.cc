@@ -8,13 +8,14 @@
 #include <utility>
 
 #include "base/little_endian.h"
+#include "transport/card_head.h"
 
 namespace acp::ucx {
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x43584355;  // "UCXC"
-constexpr std::uint8_t kCardVersion = 2;
+constexpr transport::CardHead kHead = {
+    .magic = 0x43584355, .version = 2, .most_colors = kMaxColors};
 constexpr std::size_t kHeaderBytes = 13;
 
 /// Takes `size` bytes off the front; nothing when there are fewer.
@@ -77,9 +78,9 @@ const char* executor_name(Executor executor) noexcept {
 /// The lengths of the texts stand in the header.
 std::vector<std::byte> encode_card(const AddressCard& card) {
   std::vector<std::byte> bytes(kHeaderBytes);
-  store_little(bytes.data(), kMagic);
-  bytes[4] = std::byte{kCardVersion};
-  bytes[5] = static_cast<std::byte>(card.addresses.size());
+  transport::encode_card_head(
+      kHead, static_cast<transport::Color>(card.addresses.size()),
+      bytes.data());
   bytes[6] = static_cast<std::byte>(card.atomics);
   bytes[7] = static_cast<std::byte>(std::min(card.tls.size(), kMaxText));
   store_little(bytes.data() + 8, card.api);
@@ -94,29 +95,27 @@ std::vector<std::byte> encode_card(const AddressCard& card) {
 }
 
 /// Bytes behind the last address are ignored: the address card lies in a room
-/// of fixed size. An address card of zeros, which a process without ucx leaves
-/// there, fails at the magic number.
+/// of fixed size.
 std::optional<AddressCard> decode_card(std::span<const std::byte> bytes) {
+  const auto colors = transport::decode_card_head(kHead, bytes);
   const auto header = take(bytes, kHeaderBytes);
-  if (!header || load_little<std::uint32_t>(header->data()) != kMagic ||
-      (*header)[4] != std::byte{kCardVersion}) {
+  if (!colors || !header) {
     return std::nullopt;
   }
-  const auto colors = std::to_integer<std::size_t>((*header)[5]);
   const auto atomics = static_cast<Executor>((*header)[6]);
   const auto text_bytes = std::to_integer<std::size_t>((*header)[7]);
   const auto host_bytes = std::to_integer<std::size_t>((*header)[12]);
   const auto text = take(bytes, text_bytes);
   const auto host = take(bytes, host_bytes);
-  if (colors == 0 || colors > kMaxColors || atomics > Executor::kDevice ||
-      text_bytes > kMaxText || host_bytes > kMaxHostName || !text || !host) {
+  if (atomics > Executor::kDevice || text_bytes > kMaxText ||
+      host_bytes > kMaxHostName || !text || !host) {
     return std::nullopt;
   }
   AddressCard card{.atomics = atomics,
                    .api = load_little<std::uint32_t>(header->data() + 8),
                    .tls = text_of(*text),
                    .host = text_of(*host)};
-  for (std::size_t color = 0; color < colors; ++color) {
+  for (transport::Color color = 0; color < *colors; ++color) {
     auto all = take_address(bytes);
     auto network = take_address(bytes);
     if (!all || all->empty() || !network) {

@@ -3,7 +3,7 @@
 // protocol::kLongCardBytes. Little-endian:
 //
 //   offset 0  u32 magic      'UCXC'
-//          4  u8  version    kCardVersion
+//          4  u8  version    2
 //          5  u8  colors     1 .. kMaxColors
 //          6  u8  atomics    Executor
 //          7  u8  text       bytes of the text that follows

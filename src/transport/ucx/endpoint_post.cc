@@ -117,30 +117,29 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
 }
 
 /// Plans the UCX operations of a step. One ends where the peer's window ends.
+/// verbs has a loop of its own over windows: a work request ends at a local
+/// registration, too, and devices set other conditions for words.
 Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const std::uint64_t size = protocol::bytes_at_remote(step);
-  MyRegion* mine = step.local_memory == nullptr
-                       ? nullptr
-                       : shared_.regions.live(step.local_key);
+  MyRegion* mine = nullptr;
   const bool needs_local =
       step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
-  if ((mine == nullptr) != (step.local_memory == nullptr) ||
+  if (!shared_.regions.find_local(step, mine) ||
       (needs_local && mine == nullptr)) {
     return Feasible::kNever;
   }
   for (std::uint64_t done = 0; done < size;) {
     PeerWindow* theirs = nullptr;
-    const Feasible feasible =
-        controls_.find_window(step, step.offset + done, theirs);
+    const std::uint64_t at = step.offset + done;
+    const Feasible feasible = controls_.find_window(step, at, theirs);
     if (feasible != Feasible::kNow) {
       return feasible;
     }
-    const std::uint64_t at = step.offset + done - theirs->offset;
-    const std::uint64_t bytes = std::min(size - done, theirs->size - at);
+    const std::uint64_t bytes = std::min(size - done, theirs->bytes_from(at));
     const bool is_word = !needs_local;
     if (plan.count == plan.parts.size() ||
         (is_word &&
-         (bytes != size || ((theirs->address + at) & (size - 1)) != 0))) {
+         (bytes != size || (theirs->address_of(at) & (size - 1)) != 0))) {
       return Feasible::kNever;
     }
     plan.parts[plan.count++] = {&step, done, bytes, theirs, mine};
@@ -212,8 +211,7 @@ ucs_status_ptr_t Endpoint::start_ucx_operation(const RemoteStep& step,
     return UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET);
   }
   const PeerWindow& theirs = *operation.theirs;
-  const std::uint64_t address =
-      theirs.address + (step.offset + done - theirs.offset);
+  const std::uint64_t address = theirs.address_of(step.offset + done);
   operation.operand = step.operand;
   if (protocol::is_atomic(step.opcode)) {
     return start_atomic(step, address, operation);

@@ -156,12 +156,7 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
                 std::ranges::any_of(card->addresses, [](const auto& each) {
                   return each.network.empty();
                 }))) {
-    log_error(
-        "ucx: {} has no valid address card: it has not opened ucx, or its "
-        "library is of a different build; give all ranks the same ACP_NET and "
-        "the same build of libacp",
-        options_.name_of(peer));
-    return unfit_peer_.refuse(peer, Status::kProtocol);
+    return unfit_peer_.refuse_card(peer, options_.name_of(peer));
   }
   if (card->addresses.size() != workers_.size() ||
       card->atomics != options_.atomics) {

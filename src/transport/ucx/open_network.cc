@@ -33,16 +33,11 @@ Result<std::unique_ptr<transport::Transport>> open_network(
                         ? Executor::kDevice
                         : Executor::kCpu;
   auto opened = UcxTransport::open(std::move(options));
-  if (!opened.ok()) {
-    return opened.status();
+  if (opened.ok()) {
+    log(LogLevel::kDebug, "ucx: an address card of {} bytes",
+        (*opened)->card().size());
   }
-  log(LogLevel::kDebug, "ucx: an address card of {} bytes",
-      (*opened)->card().size());
-  if (const Status status = context.publish_card((*opened)->card());
-      status != Status::kOk) {
-    return status;
-  }
-  return std::unique_ptr<transport::Transport>(std::move(*opened));
+  return transport::publish(context, std::move(opened));
 }
 
 }  // namespace acp::ucx

@@ -27,6 +27,16 @@ struct PeerWindow {
   Rkey rkey{};
   std::uint32_t uses = 0;   ///< Parts of steps that use it, unsent ones too.
   bool is_revoked = false;  ///< Dropped when `uses` is 0.
+
+  /// The address in the peer of a byte of the window.
+  std::uint64_t address_of(std::uint64_t at) const noexcept {
+    return address + (at - offset);
+  }
+
+  /// How many bytes the window has from this one on.
+  std::uint64_t bytes_from(std::uint64_t at) const noexcept {
+    return size - (at - offset);
+  }
 };
 
 /// Guarded by the engine's lock. A window stays at its address until it is

@@ -157,6 +157,13 @@ class Regions {
     return key < live_.size() ? live_[key] : nullptr;
   }
 
+  /// Finds the region of the step's local memory; null when it has none. False:
+  /// the memory is of no live region.
+  bool find_local(const RemoteStep& step, Mine*& mine) const noexcept {
+    mine = step.local_memory == nullptr ? nullptr : live(step.local_key);
+    return (mine == nullptr) == (step.local_memory == nullptr);
+  }
+
   /// The window that holds a byte of the region; registers it at first use.
   /// Windows are counted as in a global address, so no aligned word lies in
   /// two of them.
