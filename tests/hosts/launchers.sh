@@ -1,7 +1,8 @@
 #!/bin/sh
 # Jobs on two hosts under the launcher of an MPI library, with in-host as its
 # remote shell: the ranks meet by PMI-1 of MPICH, or by PMIx of Open MPI. Also how
-# jobs end: by a rank's status or death, by unlike calls, and when a host is disconnected.
+# jobs end, and what they name: a rank's status or death, unlike calls, a host that is
+# disconnected.
 #
 #   with-hosts -n 2 -- launchers.sh MPI HELLO VICTIM PROGRAM...
 #                                                          MPI: openmpi, mpich
@@ -98,7 +99,37 @@ end_locked_daemons() {
   done
 }
 
-# A rank dies. All others end soon, and then the launcher itself.
+# Whether a line names the host and the rank of a death. With 2 ranks the victim, rank 1,
+# is alone on h2. With 4 ranks it is on h1, beside rank 0.
+names_the_dead() { # ranks, how
+  process=$(cut -d' ' -f2 "$TMPDIR/death")
+  case $1 in
+  2)
+    host=2
+    line="rank 0 on h1: error: .*the host of rank 1 at 10\.88\.0\.2 has lost a rank, or is gone"
+    other=$line
+    ;;
+  4)
+    host=1
+    line="rank 0 on h1: error: .*rank 1 (pid $process) of this host has ended without acp_finalize"
+    other="rank [23] on h2: error: .*the host of rank 0 at 10\.88\.0\.1 has lost a rank, or is gone"
+    ;;
+  esac
+  if test "$2" = abort; then
+    grep -q "^acp: rank 1 on h$host: acp_abort: the victim gives up" "$output"
+    return
+  fi
+  ! grep -q "^acp: $line" "$output" || return 0
+  # Hydra kills the ranks as soon as it has seen the death, so rank 0 may write nothing.
+  # Then a rank of the other host names the host of the death, or Hydra's report does,
+  # with the process.
+  test "$mpi" = mpich || return
+  grep -q "^acp: $other\|PID $process RUNNING AT 10\.88\.0\.$host\$" "$output"
+}
+
+# A rank dies. All others end soon, and then the launcher itself. No line has to name a
+# rank that dies before the end of its acp_init: the other ranks do not know its process
+# yet, and the launcher may end them without a word.
 ends_in_time() { # ranks, moment, how
   what="$2 $3 with $1 ranks"
   rm -f "$TMPDIR/death" "$TMPDIR/status"
@@ -120,6 +151,8 @@ ends_in_time() { # ranks, moment, how
   test "$(cat "$TMPDIR/status")" != 0 || fail "$what: the job ended well"
   test $took -le $((launcher_limit_ms + init_ms)) ||
     fail "$what: $launcher took too long"
+  test "$init_ms" != 0 || names_the_dead "$1" "$3" ||
+    fail "$what: no line names the host and the rank"
 }
 
 echo "-- the death of a rank on the other host ends the job"
