@@ -1,19 +1,12 @@
 #!/bin/sh
-# Starts jobs by ssh: acprun's default, with an sshd on each host of with-hosts.
-# Keys and settings are of this run alone, in a folder that only it sees.
+# Starts jobs by ssh: acprun's default, with an sshd on each host of with-hosts but h1.
 #
 #   with-hosts -n 3 -- ssh.sh ACPRUN PROGRAM STEADY VICTIM
 set -eu
-# shellcheck source=tests/hosts/eventually.sh
-. "$HOST_TOOLS/eventually.sh"
 acprun=$1 program=$2 steady=$3 victim=$4
 output=$TMPDIR/output
-# The kernel schedules sessions as groups (sched_autogroup), and each host has a
-# session of its own here. On one machine whose cores are busy, Linux 6.18 lets a
-# group wait for 10 s and more beside a group that spins.
-export ACP_WAIT=sleep
-sshd=$(PATH=$PATH:/usr/sbin command -v sshd) ||
-  { echo "skipped: sshd is not installed" && exit 77; }
+# shellcheck source=tests/hosts/ssh_servers.sh
+. "$HOST_TOOLS/ssh_servers.sh"
 
 fail() { # text
   echo "FAILED: $1"
@@ -21,57 +14,12 @@ fail() { # text
   exit 1
 }
 
-# shellcheck disable=SC2016 # for the inner shell
-on() { # host, command...
-  ip netns exec "$1" unshare --uts sh -c 'hostname "$1" && shift && exec "$@"' \
-    on "$@"
-}
-
 run_job() { # words of acprun
   status=0
   on h1 "$acprun" "$@" >"$output" 2>&1 || status=$?
 }
 
-# sshd needs the folder /run/sshd. It and ssh read /etc/ssh.
-mkdir "$TMPDIR/run"
-mkdir "$TMPDIR/run/netns" "$TMPDIR/run/sshd"
-mount --rbind /run/netns "$TMPDIR/run/netns"
-mount --rbind "$TMPDIR/run" /run
-mount -t tmpfs ssh /etc/ssh
-# bash reads it at each login. A slow one is not the subject here, and pyenv's waits
-# a minute for the lock of a login that was killed.
-test ! -e ~/.bashrc || mount --bind /dev/null ~/.bashrc
-cd /etc/ssh # the program's paths are absolute
-ssh-keygen -q -t ed25519 -N '' -f host_key
-ssh-keygen -q -t ed25519 -N '' -f key
-cp key.pub authorized_keys
-echo "* $(cut -d' ' -f1,2 host_key.pub)" >known_hosts
-cat >ssh_config <<SETTINGS
-IdentityFile /etc/ssh/key
-IdentitiesOnly yes
-GlobalKnownHostsFile /etc/ssh/known_hosts
-UserKnownHostsFile none
-StrictHostKeyChecking yes
-SETTINGS
-cat >sshd_config <<SETTINGS
-HostKey /etc/ssh/host_key
-AuthorizedKeysFile /etc/ssh/authorized_keys
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-PidFile none
-SETTINGS
-for host in h2 h3; do
-  on $host "$sshd" -D -e 2>"$TMPDIR/$host.log" &
-done
-for address in 10.88.0.2 10.88.0.3; do
-  if ! eventually on h1 ssh -o BatchMode=yes $address true 2>"$output"; then
-    cat "$output" "$TMPDIR"/h?.log
-    grep -q '^ *0 *0 *4294967295$' /proc/self/uid_map ||
-      { echo "skipped: sshd needs a real root" && exit 77; }
-    fail "ssh $address does not work"
-  fi
-done
+start_ssh_servers 2 3
 
 echo "-- a job of three hosts"
 run_job -np 6 --host "$HOST_LIST" "$program"
@@ -92,14 +40,6 @@ start_steady() {
   job=$!
   eventually grep -q "first round" "$output" || fail "the job did not begin"
   begin=$(now_ms)
-}
-
-# Whether the host has nothing of a job. sshd keeps a connection to a host that is
-# disconnected until TCP gives it up.
-is_empty() { # host
-  for pid in $(ip netns pids "$1"); do
-    case $(cat /proc/"$pid"/comm 2>/dev/null) in sshd* | '') ;; *) return 1 ;; esac
-  done
 }
 
 # Every limit of a test of deaths is counted from the death.
