@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "protocol/absence.h"
 #include "protocol/reset_judge.h"
-#include "runtime/bootstrap_links.h"
 #include "runtime/host_phases.h"
+#include "runtime/link_message.h"
 
 namespace acp::runtime {
 
