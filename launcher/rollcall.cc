@@ -1,6 +1,6 @@
 // The transitions of the roll-call, and its judgement on ranks that leave.
-// Called by job.cc, TimeLimits and waits.cc. Pure: it sends nothing and looks
-// at no clock.
+// Called by job_bootstrap.cc, job.cc, TimeLimits and waits.cc. Pure: it sends
+// nothing and looks at no clock.
 #include "launcher/rollcall.h"
 
 #include <fmt/core.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace acp::udp {
 
@@ -11,6 +12,16 @@ enum class Security : std::uint8_t {
   kAuth = 1,     ///< The tag proves that a process of the job has sent it.
   kEncrypt = 2,  ///< Also, only processes of the job can read the payload.
 };
+
+/// The word for it in messages.
+constexpr std::string_view text_of(Security security) noexcept {
+  switch (security) {
+    case Security::kOff: return "unprotected";
+    case Security::kAuth: return "authenticated";
+    case Security::kEncrypt: return "encrypted";
+  }
+  return "";
+}
 
 /// The algorithm between two processes: AES where both have its instructions.
 enum class Cipher : std::uint8_t { kChecksum, kAes256Gcm, kChaCha20Poly1305 };

@@ -32,40 +32,6 @@ constexpr std::size_t kMaxBatchingPeers = 16;
 /// A nonce has 24 bits for a process.
 constexpr std::uint32_t kMaxProcs = 1 << 24;
 
-std::string_view text_of(Security security) {
-  switch (security) {
-    case Security::kOff: return "unprotected";
-    case Security::kAuth: return "authenticated";
-    case Security::kEncrypt: return "encrypted";
-  }
-  return "";
-}
-
-/// Why the addresses of a peer do not fit this process, color by color; "" when
-/// they fit. Loopback is compared before the protection of packets, since a
-/// loopback address alone makes packets unprotected.
-std::string why_unfit(const AddressCard& peer,
-                      std::span<const transport::Address> mine) {
-  if (peer.colors != mine.size()) {
-    return fmt::format("has {} colors, this one has {}", peer.colors,
-                       mine.size());
-  }
-  for (std::size_t color = 0; color < mine.size(); ++color) {
-    const transport::Address& theirs = peer.addresses[color];
-    const bool is_alike =
-        theirs.family == mine[color].family &&
-        transport::is_loopback(theirs) == transport::is_loopback(mine[color]);
-    if (!is_alike) {
-      return fmt::format(
-          "is at {} in color {}, this one at {}: both have to be of one IP "
-          "version, and both or none loopback",
-          transport::format_address(theirs), color,
-          transport::format_address(mine[color]));
-    }
-  }
-  return {};
-}
-
 std::size_t pool_fragments(const UdpOptions& options) {
   return options.max_fragments != 0
              ? options.max_fragments
@@ -126,6 +92,7 @@ UdpTransport::UdpTransport(UdpOptions options,
               .grants = {socket_->receive_buffer_bytes(),
                          window_for(options_, *socket_)}},
       endpoints_(options_.procs, colors_of(*socket_)),
+      admission_(options_.security, options_.name_of),
       carrier_(pool_.acquire()),
       next_suspect_(options_.me) {
   ACP_ASSERT(options_.datagram_bytes >= kMinDatagramBytes &&
@@ -211,30 +178,9 @@ Result<AddressCard> UdpTransport::read_card(transport::ProcId peer) const {
 Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
                                               transport::Color color,
                                               const Result<AddressCard>& card) {
-  if (unfit_peer_.is_found()) {
-    return Status::kBadOption;  // said before, and the job ends
-  }
-  if (card.status() == Status::kProtocol) {
-    return unfit_peer_.refuse_card(peer, options_.name_of(peer));
-  }
-  if (!card.ok()) {
-    return card.status();
-  }
-  if (const std::string why = why_unfit(*card, socket_->addresses());
-      !why.empty()) {
-    log_error(
-        "udp: {} {}: set ACP_UDP_INTERFACES alike for all ranks, in acprun's "
-        "environment",
-        options_.name_of(peer), why);
-    return unfit_peer_.refuse(peer, Status::kBadOption);
-  }
-  if (card->security != options_.security) {
-    log_error(
-        "udp: {} has packets {}, this one has them {}: set ACP_UDP_SECURITY "
-        "alike for all ranks",
-        options_.name_of(peer), text_of(card->security),
-        text_of(options_.security));
-    return unfit_peer_.refuse(peer, Status::kBadOption);
+  if (const Status status = admission_.admit(peer, card, socket_->addresses());
+      status != Status::kOk) {
+    return status;
   }
   return endpoints_.insert(
       std::make_unique<Endpoint>(shared_, peer, color, path_to(*card, color)),
@@ -262,7 +208,7 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
     all.is_empty &= drained.is_empty;
   }
   had_arrivals_ = all.datagrams != 0;
-  unfit_peer_.report(sink);
+  admission_.report(sink);
   if (shared_.now >= next_silence_check_) {
     check_for_silence();
     if (options_.publish) {
@@ -481,14 +427,14 @@ std::string UdpTransport::protection() const {
 }
 
 TimePoint UdpTransport::next_deadline() const noexcept {
-  return shared_.to_flush.empty() && !unfit_peer_.is_unreported()
+  return shared_.to_flush.empty() && !admission_.is_unreported()
              ? std::min(shared_.deadline, socket_->next_due())
              : TimePoint{};  // long ago
 }
 
 bool UdpTransport::arm() {
   flush();
-  return shared_.to_flush.empty() && !unfit_peer_.is_unreported() &&
+  return shared_.to_flush.empty() && !admission_.is_unreported() &&
          !socket_->has_backlog();
 }
 

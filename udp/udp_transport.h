@@ -15,13 +15,13 @@
 #include "transport/network.h"
 #include "transport/peer_name.h"
 #include "transport/transport.h"
-#include "transport/unfit_peer.h"
 #include "udp/address_card.h"
 #include "udp/datagram_socket.h"
 #include "udp/endpoint.h"
 #include "udp/endpoint_table.h"
 #include "udp/fragment_pool.h"
 #include "udp/packet_guard.h"
+#include "udp/peer_admission.h"
 
 namespace acp::udp {
 
@@ -174,6 +174,7 @@ class UdpTransport final : public transport::Transport {
   SharedState shared_;
   /// make_endpoint() adds, and fail_peer() for colors without an endpoint.
   EndpointTable endpoints_;
+  PeerAdmission admission_;
 
   // Written by the constructor alone.
   transport::Capabilities capabilities_;
@@ -189,7 +190,6 @@ class UdpTransport final : public transport::Transport {
   /// Datagrams taken since a time-out became due; see what_is_due().
   std::size_t taken_when_due_ = 0;
   /// make_endpoint() notes a peer, and poll() reports it.
-  transport::UnfitPeer unfit_peer_{"udp"};
   // Written by check_for_silence().
   TimePoint next_silence_check_{};  ///< Probe of a peer.
   std::size_t next_suspect_ = 0;    ///< Index into endpoints_.all().

@@ -12,7 +12,6 @@
 // (HostWatch). So the death of any rank reaches all hosts.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -23,42 +22,13 @@
 
 #include "base/clock.h"
 #include "base/unique_fd.h"
+#include "runtime/bootstrap_link.h"
+#include "runtime/kept_messages.h"
+#include "runtime/link_message.h"
 #include "runtime/wait_limit.h"
 #include "status/result.h"
 
 namespace acp::runtime {
-
-/// A random number of the job. It keeps strangers out; whoever knows it can do
-/// no more than end the job.
-using LinkKey = std::array<std::uint8_t, 16>;
-
-enum class LinkMessageType : std::uint32_t {
-  kGoodbye = 'G',  ///< The end of this connection means nothing from now on.
-  kAbsent = 'A',   ///< A rank is absent.
-  kStuck = 'S',  ///< To rank 0: a rank waits in acp_reset for that absent one.
-  kWritten = 'W',  ///< From rank 0: it has written the line of the verdict.
-};
-
-/// A message between leaders, in the byte order of the machine:
-///
-///   offset 0  u32 type      LinkMessageType
-///          4  u32 waiting   kStuck: the number at launch of a rank that waits
-///          8  u64 absence   kAbsent, kStuck: Absence::word()
-///         16  u64 meetings  kAbsent: how often that rank had come to the
-///                           launcher in acp_reset
-struct LinkMessage {
-  LinkMessageType type = LinkMessageType::kGoodbye;
-  std::uint32_t waiting = 0;
-  std::uint64_t absence = 0;
-  std::uint64_t meetings = 0;
-};
-
-static_assert(sizeof(LinkMessage) == 24);
-static_assert(offsetof(LinkMessage, absence) == 8);
-
-/// Leaders of one job need the same Greeting and LinkMessage. JobRecord carries
-/// this number, so that rank 0 of another build is refused.
-inline constexpr std::uint32_t kLinkVersion = 3;
 
 /// A host that is gone, or has lost a rank.
 struct LostHost {
@@ -136,28 +106,13 @@ class HostLinks {
   void say_goodbye();
 
  private:
-  struct Link {
-    UniqueFd socket;
-    std::uint32_t rank = 0;   ///< The leader at the other end.
-    std::string address;      ///< Numeric, of the other end.
-    bool is_known = false;    ///< It has sent the key.
-    bool is_leaving = false;  ///< It has said goodbye.
-    std::string received;     ///< The start of a message.
-    std::string unsent;       ///< Bytes that the connection has not taken.
-  };
-
   bool watch(int fd);
-  bool add(UniqueFd socket, bool is_known);
+  bool add(UniqueFd socket, LinkOrigin origin);
   void send_to_known(const LinkMessage& message);
   bool has_link_to_rank_0() const;
   void accept_all();
-  void keep(const LinkMessage& message);
-  bool read_from(Link& link, std::vector<LinkMessage>& messages);
-  void send_told(Link& link) const;
-  static void send(Link& link, const LinkMessage& message);
-  static void flush(Link& link);
-  static void discard(const Link& link);
-  static void take_messages(Link& link, std::vector<LinkMessage>& messages);
+  bool read_from(HostLink& link, std::vector<LinkMessage>& messages);
+  void send_kept(HostLink& link) const;
 
   mutable std::mutex mutex_;  ///< Guards all fields.
   UniqueFd ready_;  ///< The epoll of listener_ and links_, edge-triggered.
@@ -168,9 +123,9 @@ class HostLinks {
   int lowest_fd_ = 0;  ///< Connections get no descriptor below it.
   std::uint16_t port_ = 0;
   LinkKey key_{};
-  std::unordered_map<int, Link> links_;  ///< By the descriptor of the socket.
-  /// Rank 0: the messages that a leader needs whose link is taken later.
-  std::vector<LinkMessage> told_;
+  std::unordered_map<int, HostLink>
+      links_;              ///< By the descriptor of the socket.
+  KeptMessages kept_;      ///< Rank 0: for leaders whose link is taken later.
   bool has_left_ = false;  ///< say_goodbye() was called.
 };
 

@@ -72,6 +72,14 @@ bool wait_until(std::condition_variable& changed,
   return changed.wait_until(lock, limit, is_true);
 }
 
+std::vector<std::uint32_t> ranks_of(const std::vector<HostPeer>& peers) {
+  std::vector<std::uint32_t> ranks;
+  for (const HostPeer& peer : peers) {
+    ranks.push_back(peer.rank);
+  }
+  return ranks;
+}
+
 }  // namespace
 
 HostWatch::HostWatch(HostRole role,
@@ -85,8 +93,7 @@ HostWatch::HostWatch(HostRole role,
       links_(links),
       peers_(std::move(peers)),
       is_lost_(peers_.size(), false),
-      arrivals_(peers_.size(), 0),
-      arrived_(peers_.size()) {}
+      phases_(manager.rank(), ranks_of(peers_)) {}
 
 HostWatch::~HostWatch() {
   if (thread_.joinable()) {
@@ -118,39 +125,26 @@ Status HostWatch::start() {
 /// the job ends. On several hosts the judgement ends it, with one line.
 Status HostWatch::wait_for_ranks(Phase phase, TimePoint limit) {
   std::unique_lock lock(mutex_);
+  phases_.arrive_self(phase);
   if (phase == Phase::kCollective) {
-    ++own_arrivals_;
     signal_event(work_event_);
   }
-  const auto is_elsewhere = [phase](const std::optional<Phase>& one) {
-    return one && *one != phase;
-  };
   const bool is_met = wait_until(changed_, lock, limit, [&] {
-    return end_ || std::ranges::any_of(arrived_, is_elsewhere) ||
-           std::ranges::all_of(arrived_,
-                               [](const auto& one) { return one.has_value(); });
+    return end_ || phases_.elsewhere(phase) || phases_.have_others_arrived();
   });
   if (end_) {
     lock.unlock();
     return log_end();
   }
   if (!is_met) {
-    std::vector<std::uint32_t> missing;
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-      if (!arrived_[i]) {
-        missing.push_back(peers_[i].rank);
-      }
-    }
     log_error("rank {} of this host did not come to the end of {} in time",
-              describe_numbers(missing), name_of_phase(phase));
+              describe_numbers(phases_.missing()), name_of_phase(phase));
     return Status::kTimedOut;
   }
-  const auto other = std::ranges::find_if(arrived_, is_elsewhere);
-  if (other != arrived_.end()) {
-    const std::size_t peer = static_cast<std::size_t>(other - arrived_.begin());
-    const std::string text = fmt::format(
-        "rank {} waits in {}, and this rank in {}", peers_[peer].rank,
-        name_of_phase(**other), name_of_phase(phase));
+  if (const auto other = phases_.elsewhere(phase)) {
+    const std::string text =
+        fmt::format("rank {} waits in {}, and this rank in {}", other->rank,
+                    name_of_phase(other->phase), name_of_phase(phase));
     lock.unlock();
     if (links_ == nullptr || !await_judgement()) {
       abort(kStatusUnlikeCalls, text);
@@ -165,8 +159,7 @@ Status HostWatch::wait_for_ranks(Phase phase, TimePoint limit) {
 void HostWatch::go(Phase phase) {
   {
     const std::lock_guard lock(mutex_);
-    arrived_.assign(peers_.size(), std::nullopt);
-    meetings_ += phase == Phase::kCollective ? 1 : 0;
+    phases_.go(phase);
     is_calm_ = is_calm_ || phase == Phase::kFinalize;
   }
   if (phase == Phase::kFinalize && links_ != nullptr) {
@@ -306,9 +299,8 @@ void HostWatch::run() {
       take_action(action, now);
       continue;
     }
-    if (now >= stuck_due_) {
-      stuck_due_ = TimePoint::max();
-      end_stuck(*stuck_);
+    if (now >= reset_verdict_.due()) {
+      end_stuck(reset_verdict_.take());
       continue;
     }
     if (now >= loss_due_) {
@@ -316,7 +308,7 @@ void HostWatch::run() {
       end_lost_host();
       continue;
     }
-    poll_all(std::min({due, stuck_due_, loss_due_}));
+    poll_all(std::min({due, reset_verdict_.due(), loss_due_}));
     if ((ready_[kStopEntry].revents & POLLIN) != 0) {
       return;
     }
@@ -405,15 +397,18 @@ void HostWatch::take(std::size_t peer,
   switch (message.type) {
     case BootstrapType::kArrive: {
       const std::lock_guard lock(mutex_);
-      arrived_[peer] = phase;
-      arrivals_[peer] += phase == Phase::kCollective ? 1 : 0;
+      phases_.arrive(peer, phase);
       break;
     }
     case BootstrapType::kAbsent:
       if (const auto absence = protocol::Absence::of(message.value);
           message.value != 0 && absence.rank < segment_.header().procs) {
-        const Told told{absence, arrivals_[peer]};
-        (void)judge_.note(told.absence.rank, told.absence, told.meetings);
+        Told told{absence, 0};
+        {
+          const std::lock_guard lock(mutex_);
+          told.meetings = phases_.arrivals_of(peer);
+        }
+        (void)reset_verdict_.note(told.absence, told.meetings);
         send_to_hosts(told);
       }
       break;
@@ -516,7 +511,7 @@ void HostWatch::tell_absence(const protocol::Absence& absence) {
   Told told{absence, 0};
   {
     const std::lock_guard lock(mutex_);
-    told.meetings = own_arrivals_;
+    told.meetings = phases_.own_arrivals();
     told_.push_back(told);
   }
   // Here and not in the thread: it comes before the goodbye of this rank.
@@ -539,7 +534,7 @@ void HostWatch::take_absences_of_leader() {
     told.swap(told_);
   }
   for (const Told& one : told) {
-    (void)judge_.note(one.absence.rank, one.absence, one.meetings);
+    (void)reset_verdict_.note(one.absence, one.meetings);
   }
 }
 
@@ -561,11 +556,11 @@ void HostWatch::take_absence_of_other_host(const LinkMessage& message) {
     }
     return;
   }
-  bool is_new = judge_.note(absence.rank, absence, message.meetings);
+  bool is_new = reset_verdict_.note(absence, message.meetings);
   {
     const std::lock_guard lock(mutex_);
     const bool is_over = absence.kind == protocol::AbsenceKind::kResetting &&
-                         message.meetings < meetings_;
+                         message.meetings < phases_.meetings();
     is_new |= !is_over && segment_.header().absences.enter(absence);
   }
   if (is_new && is_rank_0()) {
@@ -573,44 +568,29 @@ void HostWatch::take_absence_of_other_host(const LinkMessage& message) {
   }
 }
 
-/// The first rank of this host that waits for the launcher in acp_reset, by its
-/// number at launch, and for which meeting.
-std::optional<std::uint32_t> HostWatch::rank_in_reset(
-    std::uint64_t& meeting) const {
-  const std::lock_guard lock(mutex_);
-  meeting = meetings_ + 1;
-  if (own_arrivals_ == meeting) {
-    return manager_.rank();
-  }
-  const auto found =
-      std::ranges::find(arrived_, std::optional(Phase::kCollective));
-  if (found == arrived_.end()) {
-    return std::nullopt;
-  }
-  return peers_[static_cast<std::size_t>(found - arrived_.begin())].rank;
-}
-
 /// Whether ranks of this host wait in acp_reset for a rank that never comes.
 /// Many hosts may find it. Rank 0 writes the line and ends the job. Another
 /// leader does so at once where it holds no connection to rank 0.
 void HostWatch::judge() {
-  if (links_ == nullptr || is_judged_) {
+  if (links_ == nullptr) {
     return;
   }
-  std::uint64_t meeting = 0;
-  const auto waiting = rank_in_reset(meeting);
-  const auto missing = waiting ? judge_.missing_from(meeting) : std::nullopt;
-  if (!missing) {
+  std::optional<HostPhases::Waiting> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting = phases_.waiting_in_meeting();
+  }
+  const auto stuck = reset_verdict_.judge(waiting);
+  if (!stuck) {
     return;
   }
-  is_judged_ = true;
-  const protocol::Absence absence{missing->kind, missing->rank, 0};
-  stuck_ = LinkMessage{LinkMessageType::kStuck, *waiting, absence.word(), 0};
-  const bool is_left_to_rank_0 = !is_rank_0() && links_->send_stuck(*stuck_);
+  if (is_rank_0() || !links_->send_stuck(*stuck)) {
+    reset_verdict_.end_at(SteadyClock().now());
+    return;
+  }
   const std::lock_guard lock(mutex_);
-  const Duration patience = is_told_ ? kJudgementPause : kWritingLimit;
-  stuck_due_ =
-      SteadyClock().now() + (is_left_to_rank_0 ? patience : Duration::zero());
+  reset_verdict_.leave_to_rank_0(SteadyClock().now(),
+                                 is_told_ ? Line::kWritten : Line::kMissing);
 }
 
 /// From here on the leader ends the job without a line, and only if rank 0's
@@ -620,21 +600,18 @@ void HostWatch::note_written() {
     const std::lock_guard lock(mutex_);
     is_told_ = true;
   }
-  if (stuck_due_ != TimePoint::max()) {
-    stuck_due_ = std::min(stuck_due_, SteadyClock().now() + kJudgementPause);
-  }
+  reset_verdict_.note_written(SteadyClock().now());
 }
 
 /// Rank 0 may leave acp_finalize after this leader has told it of a judgement.
 /// Then no other rank writes the line.
 void HostWatch::note_silence_of_rank_0() {
-  if (stuck_due_ == TimePoint::max() || is_rank_0() ||
-      links_->reaches_rank_0()) {
+  if (!reset_verdict_.is_pending() || is_rank_0() || links_->reaches_rank_0()) {
     return;
   }
   const std::lock_guard lock(mutex_);
   if (!is_told_) {
-    stuck_due_ = SteadyClock().now();
+    reset_verdict_.end_at(SteadyClock().now());
   }
 }
 

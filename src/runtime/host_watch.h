@@ -39,11 +39,12 @@
 #include "base/unique_fd.h"
 #include "protocol/bootstrap.h"
 #include "protocol/host_segment.h"
-#include "protocol/reset_judge.h"
 #include "runtime/bootstrap_door.h"
 #include "runtime/bootstrap_links.h"
+#include "runtime/host_phases.h"
 #include "runtime/job_end.h"
 #include "runtime/process_manager.h"
+#include "runtime/reset_verdict.h"
 #include "runtime/wait_limit.h"
 #include "status/result.h"
 
@@ -104,15 +105,9 @@ class HostWatch {
   Status log_end();
 
  private:
-  /// Another leader leaves the end of the job to rank 0 for so long after rank
-  /// 0 has written the line. The reason for a limit is that rank 0's launcher
-  /// may hang.
-  static constexpr Duration kJudgementPause = std::chrono::seconds(1);
-  /// Rank 0 answers within milliseconds that it has written the line. After so
-  /// long it is stopped, and another leader writes the line itself.
-  static constexpr Duration kWritingLimit = std::chrono::seconds(3);
-  /// That limit, and then up to 1.2 s in which the launcher does not kill the
-  /// rank that aborts the job. The other ranks hear of the end after that.
+  /// ResetVerdict::kWritingLimit, and then up to 1.2 s in which the launcher
+  /// does not kill the rank that aborts the job. The other ranks hear of the
+  /// end after that.
   static constexpr Duration kJudgementLimit = std::chrono::seconds(5);
   /// Longer than the launcher needs to end the fence of one host after that of
   /// another, even when a packet is lost twice.
@@ -141,7 +136,6 @@ class HostWatch {
   void note_written();
   void note_silence_of_rank_0();
   void end_stuck(const LinkMessage& stuck);
-  std::optional<std::uint32_t> rank_in_reset(std::uint64_t& meeting) const;
 
   bool is_rank_0() const noexcept { return manager_.rank() == 0; }
 
@@ -159,40 +153,26 @@ class HostWatch {
   std::vector<bool> is_lost_;      ///< By peer: it is gone. The thread's.
   bool ignores_launcher_ = false;  ///< Its connection says no more. The
                                    ///< thread's.
-  /// Leader: what it has told, and what rank 0 has told. The thread's.
-  protocol::ResetJudge judge_;
-  /// Leader: how often each other rank has come to Phase::kCollective. The
-  /// thread's.
-  std::vector<std::uint64_t> arrivals_;
-  bool is_judged_ = false;  ///< Leader: ranks of this host wait in vain. The
-                            ///< thread's.
-  /// Leader but rank 0: ends the job if rank 0 has not done it by then, and
-  /// writes the line if rank 0 has not. The thread's.
-  std::optional<LinkMessage> stuck_;
-  TimePoint stuck_due_ = TimePoint::max();
+  ResetVerdict reset_verdict_;     ///< Leader of one of several hosts. The
+                                   ///< thread's.
   /// Leader: a connection to this host has ended without goodbye, and ends the
   /// job at that time. The thread's.
   LostHost lost_host_;
   TimePoint loss_due_ = TimePoint::max();
   UniqueFd stop_event_;  ///< Readable: the thread has to end.
-  UniqueFd work_event_;  ///< Readable: told_ or own_arrivals_ has changed.
+  UniqueFd work_event_;  ///< Readable: told_ or phases_ has changed.
   UniqueFd end_event_;   ///< Readable: the job ends.
   std::thread thread_;
 
   mutable std::mutex mutex_;         ///< Guards all fields below.
   std::condition_variable changed_;  ///< Some field below has changed.
-  /// Leader: the phase that each other rank waits in. The thread sets it, go()
-  /// empties it.
-  std::vector<std::optional<protocol::Phase>> arrived_;
+  HostPhases phases_;                ///< Leader: of the ranks of this host.
   /// Member: the phase that is over. The thread sets it.
   std::optional<protocol::Phase> gone_;
   /// Leader: all ranks of the host have come to Phase::kFinalize.
   bool is_finalizing_ = false;
   bool is_calm_ = false;    ///< Phase::kFinalize is over. go() or the thread.
   std::vector<Told> told_;  ///< Leader: its own absences, for the thread.
-  std::uint64_t meetings_ =
-      0;  ///< Leader: Phase::kCollective is over so often.
-  std::uint64_t own_arrivals_ = 0;  ///< Leader: it has come there so often.
   std::optional<EndSchedule> end_;  ///< Set once, when the job ends.
   std::string reason_;              ///< Why it ends; set with end_.
   bool is_told_ = false;  ///< The line of a judgement is written, here or by

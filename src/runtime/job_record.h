@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "protocol/host_segment.h"
-#include "runtime/bootstrap_links.h"
+#include "runtime/link_message.h"
 #include "status/result.h"
 
 namespace acp::runtime {

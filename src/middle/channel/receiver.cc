@@ -16,10 +16,8 @@ Receiver::Receiver(Site& site,
       sender_(sender),
       block_(block),
       mine_(static_cast<ReceiverBlock*>(acp_query_address(block))),
-      ring_(reinterpret_cast<std::byte*>(mine_ + 1)),
       sender_rank_block_(site.block_of(sender)),
-      ring_bytes_(site.ring_bytes),
-      head_(head),
+      ring_(site, *mine_, sender_rank_block_, head),
       copier_(proven_copy(0)),
       ended_keys_(site),
       granter_(site, *mine_, ended_keys_) {
@@ -35,21 +33,16 @@ ProvenCopy Receiver::proven_copy(std::uint64_t number) {
                                      index * sizeof(std::uint64_t)};
 }
 
-/// Clears the ring before the sender learns where it is: all of it over a
-/// network, only the first header on one host.
 void Receiver::accept(acp_ga_t sender_block, std::uint64_t ring_limit) {
   sender_block_ = sender_block;
   if (block_ == ACP_GA_NULL) {
     phase_ = Phase::kClosing;
     return;
   }
-  ring_bytes_ = std::min(ring_bytes_, ring_limit);
   direct_ = static_cast<SenderBlock*>(acpx_pointer(sender_block));
+  ring_.connect(sender_block, direct_, ring_limit);
   if (direct_ == nullptr) {
-    std::memset(ring_, 0, ring_bytes_);
     granter_.connect(sender_, sender_block);
-  } else {
-    std::memset(ring_, 0, kHeaderBytes);
   }
   phase_ = Phase::kAccepting;
   give_answer();
@@ -59,13 +52,13 @@ void Receiver::accept(acp_ga_t sender_block, std::uint64_t ring_limit) {
 void Receiver::give_answer() {
   const std::array ops = {
       put8(sender_block_ + offsetof(SenderBlock, receiver_block), block_),
-      put8(sender_block_ + offsetof(SenderBlock, ring_bytes), ring_bytes_),
+      put8(sender_block_ + offsetof(SenderBlock, ring_bytes), ring_.size()),
       put8(sender_block_ + offsetof(SenderBlock, answer), kAccepted, true)};
   const acp_handle_t handle = channel::post(ops);
   if (handle != ACP_HANDLE_NULL) {
     last_ = handle;
     phase_ = Phase::kOpen;
-    move_head();
+    ring_.show_head();
   }
 }
 
@@ -73,8 +66,7 @@ void Receiver::post(Request& request) {
   posted_.push(request);
   granter_.add(request);
   if (phase_ == Phase::kOpen) {
-    if (load(*reinterpret_cast<const std::uint64_t*>(ring_ + position())) !=
-        0) {
+    if (ring_.header() != 0) {
       advance();
     } else {
       granter_.advance(last_);
@@ -101,7 +93,7 @@ bool Receiver::is_idle() const {
     return false;
   }
   return is_done() && finished_ == 0 && ended_keys_.is_empty() &&
-         !is_closing_ && (phase_ != Phase::kOpen || !owes_credit());
+         !is_closing_ && (phase_ != Phase::kOpen || !ring_.owes_credit());
 }
 
 bool Receiver::is_gone() const {
@@ -129,8 +121,8 @@ bool Receiver::advance() {
   }
   if (phase_ == Phase::kOpen) {
     has_worked = take_records() || has_worked;
-    if (owes_credit()) {
-      return_credit();  // it was refused before
+    if (ring_.owes_credit()) {
+      ring_.return_credit(last_);  // it was refused before
     }
     has_worked = finish_fetches() || has_worked;
     if (!has_ended_) {
@@ -154,15 +146,14 @@ bool Receiver::advance() {
 bool Receiver::take_records() {
   bool has_worked = false;
   while (!has_ended_) {
-    const std::uint64_t header =
-        load(*reinterpret_cast<const std::uint64_t*>(ring_ + position()));
+    const std::uint64_t header = ring_.header();
     if (header == 0 || !take_record(header)) {
       break;
     }
     has_worked = true;
   }
   if (has_worked) {
-    move_head();
+    ring_.show_head();
   }
   return has_worked;
 }
@@ -171,11 +162,11 @@ bool Receiver::take_records() {
 /// for it or its fetch cannot start.
 bool Receiver::take_record(std::uint64_t header) {
   const std::uint64_t size = bytes_of(header);
-  const std::byte* bytes = ring_ + position() + kHeaderBytes;
+  const std::byte* bytes = ring_.body();
   const Record record = record_of(header);
   if (record == Record::kSkip || record == Record::kEnd) {
     has_ended_ = record == Record::kEnd;
-    consume(size + kHeaderBytes);
+    ring_.consume(size, last_);
     return true;
   }
   Request* request = posted_.front();
@@ -189,8 +180,7 @@ bool Receiver::take_record(std::uint64_t header) {
       return false;
     }
   } else {
-    ++taken_;
-    has_parts_ = has_parts_ || record == Record::kPart;
+    ring_.note(record);
     const std::uint64_t wanted = std::min(size, request->size - request->done);
     if (wanted == 8) {
       std::memcpy(request->buffer + request->done, bytes, 8);
@@ -204,7 +194,7 @@ bool Receiver::take_record(std::uint64_t header) {
       request->finish();
     }
   }
-  consume(size + kHeaderBytes);
+  ring_.consume(size, last_);
   return true;
 }
 
@@ -221,59 +211,6 @@ void Receiver::end_grant(Request& request, bool is_large) {
     granter_.finish(request, is_large);
   } else {
     granter_.learn(request, is_large);
-  }
-}
-
-void Receiver::consume(std::uint64_t length) {
-  length = (length + kRecordUnit - 1) / kRecordUnit * kRecordUnit;
-  if (direct_ == nullptr) {
-    // The sender's chains come in any order, so no old byte may look like a
-    // header.
-    std::memset(ring_ + position(), 0, length);
-  }
-  consumed_ += length;
-  if (owes_credit()) {
-    return_credit();
-  }
-}
-
-/// Whether the program has sent as many records as this end has taken since the
-/// last credit. Then it most likely answers the newest one as well. The sender
-/// of a message in parts may already wait for the credit.
-bool Receiver::is_answered() const {
-  return !has_parts_ &&
-         site_.records_sent.load(std::memory_order_relaxed) - sent_before_ >=
-             taken_;
-}
-
-/// On one host a store and, if the sender waits for room, a doorbell. Over a
-/// network an addition of the difference: additions commute, so the order in
-/// which they arrive does not matter. It leaves with the program's answer, if
-/// the program answers. A datagram of its own, and the one with its reply, take
-/// longer than a message's bytes.
-void Receiver::return_credit() {
-  if (direct_ != nullptr) {
-    store(direct_->consumed, consumed_);
-    returned_ = consumed_;
-    fence();  // pairs with the fence in Sender::ask_for_credit
-    if (load(mine_->wants_credit) != 0) {
-      store(mine_->wants_credit, 0);
-      const std::array ops = {
-          add8(sender_rank_block_ + offsetof(RankBlock, doorbell), 1, true)};
-      (void)channel::post(ops);  // to memory that is mapped here: never refused
-    }
-    return;
-  }
-  const acpx_op_t credit = add8(sender_block_ + offsetof(SenderBlock, consumed),
-                                consumed_ - returned_, true);
-  const std::array ops = {is_answered() ? leaves_later(credit) : credit};
-  const acp_handle_t handle = channel::post(ops);
-  if (handle != ACP_HANDLE_NULL) {
-    last_ = handle;
-    returned_ = consumed_;
-    taken_ = 0;
-    has_parts_ = false;
-    sent_before_ = site_.records_sent.load(std::memory_order_relaxed);
   }
 }
 
@@ -459,7 +396,7 @@ void Receiver::fail_posted() {
 }
 
 /// Tells the sender that this side touches its block no more, after all other
-/// operations there are complete (invariant 4). The sender's library answers by
+/// operations there are complete (invariant 3). The sender's library answers by
 /// releasing the receiver's block. True: something was done, or a refused post
 /// has to be tried again.
 bool Receiver::tell_closed() {
@@ -476,7 +413,7 @@ bool Receiver::tell_closed() {
   if (handle != ACP_HANDLE_NULL) {
     last_ = handle;
     phase_ = Phase::kClosed;
-    head_.store(nullptr, std::memory_order_relaxed);
+    ring_.hide_head();
   }
   return true;
 }
@@ -489,11 +426,6 @@ bool Receiver::arm() {
     return true;
   }
   return false;
-}
-
-void Receiver::move_head() {
-  head_.store(reinterpret_cast<const std::uint64_t*>(ring_ + position()),
-              std::memory_order_release);
 }
 
 }  // namespace acp::middle::channel

@@ -11,6 +11,7 @@
 #include "middle/channel/piece_copier.h"
 #include "middle/channel/proven_copy.h"
 #include "middle/channel/requests.h"
+#include "middle/channel/ring_reader.h"
 #include "middle/channel/site.h"
 
 namespace acp::middle::channel {
@@ -20,8 +21,7 @@ namespace acp::middle::channel {
 /// 1. Records are taken in order, and only when a receive is posted for them.
 /// 2. Offered messages complete in order, and `finished` counts those that were
 ///    fetched when all before them are complete.
-/// 3. Credit goes back at each quarter of the ring.
-/// 4. kClosed goes to the sender when all other operations on its block are
+/// 3. kClosed goes to the sender when all other operations on its block are
 ///    complete.
 class Receiver {
  public:
@@ -122,46 +122,25 @@ class Receiver {
   void drop_key(Request& request);
   void take_posted();
   void end_grant(Request& request, bool is_large);
-  void consume(std::uint64_t length);
 
-  /// Invariant 3. A sender that waits for room has at least a quarter to wait
-  /// for.
-  bool owes_credit() const { return consumed_ - returned_ >= ring_bytes_ / 4; }
-
-  void return_credit();
-  bool is_answered() const;
   void tell_finished();
   void fail_posted();
   bool tell_closed();
-  void move_head();
-
-  std::uint64_t position() const { return consumed_ & (ring_bytes_ - 1); }
 
   Site& site_;
   const int sender_;
   acp_ga_t block_;
   ReceiverBlock* const mine_;
-  std::byte* const ring_;
   const acp_ga_t sender_rank_block_;
 
   // The lock of the end guards all fields, and this class alone writes them.
-  // Other threads read head_ without the lock.
+  RingReader ring_;
   Phase phase_ = Phase::kWaiting;
   bool is_closing_ = false;        ///< Set by close().
   bool is_short_of_keys_ = false;  ///< The last fetch got no key.
   bool has_ended_ = false;         ///< The end record was taken.
-  std::uint64_t ring_bytes_;
   acp_ga_t sender_block_ = ACP_GA_NULL;
   SenderBlock* direct_ = nullptr;
-  /// Bytes taken out of the ring since the start.
-  std::uint64_t consumed_ = 0;
-  std::uint64_t returned_ = 0;  ///< Value of consumed_ that the sender knows.
-  /// Records that take_record() has taken since return_credit() returned
-  /// credit, and whether one of them was a part.
-  std::uint64_t taken_ = 0;
-  bool has_parts_ = false;
-  /// Site::records_sent when credit was returned.
-  std::uint64_t sent_before_ = 0;
   std::uint64_t fetched_ = 0;   ///< Fetches that have ended since the start.
   std::uint64_t finished_ = 0;  ///< Fetches that the sender was not told of.
   /// failure_bit() of each that has failed among those.
@@ -170,8 +149,6 @@ class Receiver {
   acp_handle_t failures_told_ = ACP_HANDLE_NULL;
   /// Newest operation on the sender's block.
   acp_handle_t last_ = ACP_HANDLE_NULL;
-  /// Address of the next header; see End::head.
-  std::atomic<const std::uint64_t*>& head_;
   RequestQueue posted_;
   std::deque<Fetch> fetches_;
   std::uint64_t offers_ = 0;  ///< Offers taken since the start.

@@ -1,0 +1,39 @@
+// How a process that another launcher than acprun has started meets the ranks
+// of its host: it finds them, and the leader of the host makes the segment that
+// all of them map. docs/launcher.md, "Other launchers", has the steps.
+#pragma once
+
+#include <vector>
+
+#include "base/clock.h"
+#include "protocol/host_segment.h"
+#include "runtime/bootstrap_door.h"
+#include "runtime/bootstrap_links.h"
+#include "runtime/bundle_space.h"
+#include "runtime/host_group.h"
+#include "runtime/process_manager.h"
+#include "settings/settings.h"
+#include "status/result.h"
+
+namespace acp::runtime {
+
+/// The host of a process, joined. Move-only.
+struct JoinedHost {
+  HostGroup group;
+  /// The other ranks of the host for its leader, and the leader for another
+  /// rank. HostWatch takes their connections.
+  std::vector<HostPeer> peers;
+  protocol::HostSegment segment;
+};
+
+/// Blocks until all ranks of the job have called it, and the host segment is
+/// mapped here. Leaders of several hosts connect by `links`. kTimedOut after
+/// `deadline`, kAborted, kProtocol, kSystem and kNoMemory, all logged. Then
+/// other ranks may still wait for this one, and the caller aborts the job.
+Result<JoinedHost> join_host(ProcessManager& manager,
+                             BundleSpace& bundles,
+                             HostLinks& links,
+                             const Settings& settings,
+                             TimePoint deadline);
+
+}  // namespace acp::runtime

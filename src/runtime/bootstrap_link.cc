@@ -1,0 +1,130 @@
+// Sends and receives the messages of one link between hosts. Called by
+// HostLinks with its lock; never waits.
+#include "runtime/bootstrap_link.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "runtime/bootstrap_link_socket.h"
+
+namespace acp::runtime {
+
+namespace {
+
+/// Leaders leave much less unread than so many reads of 4 KiB.
+constexpr int kDiscardedReads = 256;
+
+}  // namespace
+
+bool send_greeting(int socket, const LinkKey& key, std::uint32_t my_rank) {
+  const LinkGreeting greeting{key, my_rank};
+  return ::send(socket, &greeting, sizeof greeting, MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(sizeof greeting);
+}
+
+HostLink::HostLink(UniqueFd socket, LinkOrigin origin)
+    : socket_(std::move(socket)),
+      address_(address_of_peer(socket_.get())),
+      is_known_(origin == LinkOrigin::kHere) {}
+
+void HostLink::send(const LinkMessage& message) {
+  unsent_.append(reinterpret_cast<const char*>(&message), sizeof message);
+  flush();
+}
+
+/// A connection that fails is left to read(), which sees its end.
+void HostLink::flush() {
+  while (!unsent_.empty()) {
+    const ssize_t n =
+        ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n < 0 && errno != EAGAIN) {
+      unsent_.clear();
+    }
+    if (n < 0) {
+      return;
+    }
+    unsent_.erase(0, static_cast<std::size_t>(n));
+  }
+}
+
+/// The greeting arrives in one piece or not at
+/// all: it is the first thing on the connection, and small. Messages may come
+/// in parts.
+bool HostLink::read(const LinkKey& key, std::vector<LinkMessage>& messages) {
+  for (;;) {
+    LinkGreeting greeting{};
+    std::array<char, 16 * sizeof(LinkMessage)> bytes{};
+    const ssize_t n =
+        is_known_ ? ::recv(socket_.get(), bytes.data(), bytes.size(), 0)
+                  : ::recv(socket_.get(), &greeting, sizeof greeting, 0);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n < 0 && errno == EAGAIN) {
+      return true;
+    }
+    if (n <= 0) {
+      return false;
+    }
+    if (!is_known_) {
+      is_known_ =
+          n == static_cast<ssize_t>(sizeof greeting) && greeting.key == key;
+      rank_ = greeting.rank;
+      if (!is_known_) {
+        return false;
+      }
+      continue;
+    }
+    received_.append(bytes.data(), static_cast<std::size_t>(n));
+    take_messages(messages);
+  }
+}
+
+/// Takes the whole messages out of what a link has received. A type that this
+/// version does not know is left out.
+void HostLink::take_messages(std::vector<LinkMessage>& messages) {
+  std::size_t taken = 0;
+  for (; received_.size() - taken >= sizeof(LinkMessage);
+       taken += sizeof(LinkMessage)) {
+    LinkMessage message;
+    std::memcpy(&message, received_.data() + taken, sizeof message);
+    switch (message.type) {
+      case LinkMessageType::kGoodbye: is_leaving_ = true; break;
+      case LinkMessageType::kAbsent:
+      case LinkMessageType::kStuck:
+      case LinkMessageType::kWritten: messages.push_back(message); break;
+    }
+  }
+  received_.erase(0, taken);
+}
+
+/// TCP resets a connection that is closed while it holds bytes that nobody has
+/// read, and drops the goodbye if it is still under way. So what has come is
+/// read first. Bytes that come later still reset the connection: HostWatch
+/// bears that.
+void HostLink::finish() {
+  flush();
+  (void)::shutdown(socket_.get(), SHUT_WR);
+  discard();
+}
+
+/// Reads what has come, and no more than kDiscardedReads: a stranger may send
+/// for ever.
+void HostLink::discard() {
+  std::array<char, 4096> bytes{};
+  for (int i = 0; i < kDiscardedReads; ++i) {
+    const ssize_t n = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);
+    if (n == 0 || (n < 0 && errno != EINTR)) {
+      return;
+    }
+  }
+}
+
+}  // namespace acp::runtime

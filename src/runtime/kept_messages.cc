@@ -1,0 +1,36 @@
+// Chooses the absences that a leader needs whose link is taken later. Called by
+// HostLinks. Pure.
+#include "runtime/kept_messages.h"
+
+#include <algorithm>
+
+#include "protocol/absence.h"
+
+namespace acp::runtime {
+
+/// A leader whose link is taken later needs the absence of each kind that
+/// stands in the words of the other hosts. Of acp_reset it needs all numbers
+/// after the most meetings, because two that differ are judged.
+void KeptMessages::keep_absence(const LinkMessage& message) {
+  const auto absence = protocol::Absence::of(message.absence);
+  const auto is_of_kind = [&absence](const LinkMessage& old) {
+    return old.type == LinkMessageType::kAbsent &&
+           protocol::Absence::of(old.absence).kind == absence.kind;
+  };
+  if (absence.kind == protocol::AbsenceKind::kResetting) {
+    std::erase_if(messages_, [&](const LinkMessage& old) {
+      return is_of_kind(old) && (old.meetings < message.meetings ||
+                                 old.absence == message.absence);
+    });
+    messages_.push_back(message);
+    return;
+  }
+  const auto old = std::ranges::find_if(messages_, is_of_kind);
+  if (old == messages_.end()) {
+    messages_.push_back(message);
+  } else if (absence.outranks(protocol::Absence::of(old->absence))) {
+    *old = message;
+  }
+}
+
+}  // namespace acp::runtime

@@ -1,0 +1,52 @@
+// The messages between the leaders of hosts under launchers other than acprun.
+// A greeting comes first on each connection. docs/launcher.md, "Absences under
+// other launchers", has their order.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace acp::runtime {
+
+/// A random number of the job. It keeps strangers out; whoever knows it can do
+/// no more than end the job.
+using LinkKey = std::array<std::uint8_t, 16>;
+
+enum class LinkMessageType : std::uint32_t {
+  kGoodbye = 'G',  ///< The end of this connection means nothing from now on.
+  kAbsent = 'A',   ///< A rank is absent.
+  kStuck = 'S',  ///< To rank 0: a rank waits in acp_reset for that absent one.
+  kWritten = 'W',  ///< From rank 0: it has written the line of the verdict.
+};
+
+/// A message between leaders, in the byte order of the machine:
+///
+///   offset 0  u32 type      LinkMessageType
+///          4  u32 waiting   kStuck: the number at launch of a rank that waits
+///          8  u64 absence   kAbsent, kStuck: Absence::word()
+///         16  u64 meetings  kAbsent: how often that rank had come to the
+///                           launcher in acp_reset
+struct LinkMessage {
+  LinkMessageType type = LinkMessageType::kGoodbye;
+  std::uint32_t waiting = 0;
+  std::uint64_t absence = 0;
+  std::uint64_t meetings = 0;
+};
+
+static_assert(sizeof(LinkMessage) == 24);
+static_assert(offsetof(LinkMessage, absence) == 8);
+
+/// The first bytes of a connection, from the leader that has connected.
+struct LinkGreeting {
+  LinkKey key;
+  std::uint32_t rank;
+};
+
+static_assert(sizeof(LinkGreeting) == 20);
+
+/// Leaders of one job need the same LinkGreeting and LinkMessage. JobRecord
+/// carries this number, so that rank 0 of another build is refused.
+inline constexpr std::uint32_t kLinkVersion = 3;
+
+}  // namespace acp::runtime
