@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::array kDialects = {PmiDialect::kPmi1, PmiDialect::kPmi2};
 
-class Launcher {
+class ScriptedLauncher {
  public:
-  explicit Launcher(PmiDialect dialect) : dialect_(dialect) {
+  explicit ScriptedLauncher(PmiDialect dialect) : dialect_(dialect) {
     std::array<int, 2> ends{};
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) ==
             0);
@@ -116,7 +116,7 @@ TEST_CASE("pmi connection: values come while a fence is under way",
   constexpr int kFences = 200;
   constexpr int kValues = 20;
   for (const PmiDialect dialect : kDialects) {
-    Launcher launcher(dialect);
+    ScriptedLauncher launcher(dialect);
     std::thread other_end([&] {
       int given = 0;
       for (int i = 0; i < kFences; ++i) {
@@ -153,7 +153,7 @@ TEST_CASE("pmi connection: values come while a fence is under way",
 TEST_CASE("pmi connection: two threads ask for values, one after the other",
           "[runtime][bootstrap]") {
   constexpr int kValues = 1000;
-  Launcher launcher(PmiDialect::kPmi1);
+  ScriptedLauncher launcher(PmiDialect::kPmi1);
   std::thread other_end([&] {
     for (int i = 0; i < 2 * kValues; ++i) {
       launcher.give(launcher.hear());
@@ -180,7 +180,7 @@ TEST_CASE("pmi connection: the end of the job, or of the launcher, ends both",
           "[runtime][bootstrap]") {
   for (const bool is_told : {true, false}) {
     for (const bool is_fence_first : {true, false}) {
-      Launcher launcher(PmiDialect::kPmi1);
+      ScriptedLauncher launcher(PmiDialect::kPmi1);
       const UniqueFd end(::eventfd(0, EFD_CLOEXEC));
       const WaitLimit limit{TimePoint::max(), end.get(), POLLIN};
       std::array<Status, 2> statuses{};
@@ -213,7 +213,7 @@ TEST_CASE("pmi connection: the end of the job, or of the launcher, ends both",
 TEST_CASE(
     "pmi connection: a fence keeps its deadline while another thread reads",
     "[runtime][bootstrap]") {
-  Launcher launcher(PmiDialect::kPmi1);
+  ScriptedLauncher launcher(PmiDialect::kPmi1);
   Status value = Status::kSystem;
   std::thread asker(
       [&] { value = get(launcher.client(), PmiDialect::kPmi1, 7, {}); });
