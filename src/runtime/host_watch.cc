@@ -74,6 +74,7 @@ bool wait_until(std::condition_variable& changed,
 
 std::vector<std::uint32_t> ranks_of(const std::vector<HostPeer>& peers) {
   std::vector<std::uint32_t> ranks;
+  ranks.reserve(peers.size());
   for (const HostPeer& peer : peers) {
     ranks.push_back(peer.rank);
   }
