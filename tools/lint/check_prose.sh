@@ -31,7 +31,7 @@ tree() {
   {
     # shellcheck disable=SC2046 # the folders are words
     find include src $("$here/network_folders.sh") tools tests launcher docs README.md \
-      CONTRIBUTING.md CMakeLists.txt -name '*.h' -o -name '*.hpp' -o -name '*.c' -o \
+      CHANGELOG.md CONTRIBUTING.md CMakeLists.txt -name '*.h' -o -name '*.hpp' -o -name '*.c' -o \
       -name '*.cc' -o -name '*.md' -o -name '*.sh' -o -name '*.cmake' -o \
       -name CMakeLists.txt
     # shellcheck disable=SC2046 # the folders are words
