@@ -30,9 +30,8 @@ struct RankSight {
 /// stand still for the whole limit:
 ///  1. In no rank did a wait begin or end, and nothing arrived, although each
 ///     has looked. The threads that wait may spin.
-///  2. Some ranks poll a lock, with naps: few waits begin or end, and in half
-///  of
-///     the sights no thread of any rank wants a processor.
+///  2. Some ranks poll a lock, with naps. Few waits begin or end, and in half
+///     of the sights no thread of any rank wants a processor.
 /// On an overloaded machine, a rank that could go on has not looked, or wants a
 /// processor. A rank that a debugger has stopped never counts as stuck.
 class Watchdog {

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 
 #include "status/result.h"
 #include "transport/peer_name.h"

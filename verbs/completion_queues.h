@@ -42,7 +42,7 @@ constexpr std::uint32_t completions_of(PairSize size) noexcept {
 /// rounds entries up to a power of 2. More connections then use the rest.
 inline constexpr std::uint32_t kSmallPerQueue = 256;
 inline constexpr std::uint32_t kLargePerQueue = 16;
-/// Most completions of a queue, for 256 large queue pairs: some 3 MiB.
+/// Most completions of a queue, for 256 large queue pairs: 2.6 MiB.
 inline constexpr std::uint32_t kMostCompletions =
     256 * completions_of(PairSize::kLarge);
 
