@@ -68,6 +68,22 @@ std::size_t my_place(std::size_t bytes) {
   return static_cast<std::size_t>(acp_rank()) * bytes;
 }
 
+/// Posts a chain whose second step leaves the memory of the right neighbour.
+/// True: the left neighbour's chain has failed in the call, so none of its
+/// steps has happened. False: this rank saw the error, and the first step has.
+bool has_failed_in_call(std::span<const acpx_op_t> ops) {
+  acp_errno = 0;
+  const acp_handle_t handle =
+      acpx_post(ops.data(), ops.size(), ACP_HANDLE_NULL);
+  const bool is_in_call = handle == ACP_HANDLE_NULL;
+  if (!is_in_call) {
+    EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), -1);
+  }
+  EXPECT_EQ(acp_errno, int{ACPX_BAD_ADDRESS});
+  const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
+  return spmd::gather(is_in_call)[static_cast<std::size_t>(left)];
+}
+
 }  // namespace
 
 // A model in this rank says what each step returns and leaves. It is compared
@@ -400,19 +416,8 @@ SPMD_CASE(acpx_post_stops_at_a_failure,
       transfer(ACPX_PUT, block.at(right, 250), block.mine(), 8),
       update(ACPX_ADD8, block.at(right, 8), 0, 1),
   };
-  acp_errno = 0;
-  const acp_handle_t handle = acpx_post(ops, 3, ACP_HANDLE_NULL);
-  const bool is_in_call = handle == ACP_HANDLE_NULL;
-  if (!is_in_call) {
-    EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), -1);
-  }
-  EXPECT_EQ(acp_errno, int{ACPX_BAD_ADDRESS});
-  // When the caller sees the error, no step has happened; when the peer sees
-  // it, the first step has. The caller of this rank is its left neighbour.
-  const auto are_in_call = spmd::gather(is_in_call);
-  const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
-  EXPECT_EQ(block.word(0).load(),
-            are_in_call[static_cast<std::size_t>(left)] ? 0U : 1U);
+  const bool is_in_call = has_failed_in_call(ops);
+  EXPECT_EQ(block.word(0).load(), is_in_call ? 0U : 1U);
   EXPECT_EQ(block.word(1).load(), 0U);
 }
 
@@ -429,19 +434,10 @@ SPMD_CASE(acpx_post_stops_at_a_put,
       update(ACPX_ADD8, block.at(right, 3 * kBytes - 8), 0, 1),
   };
   EXPECT_EQ(acp_sync(), 0);
-  acp_errno = 0;
-  const acp_handle_t handle = acpx_post(ops, 4, ACP_HANDLE_NULL);
-  const bool is_in_call = handle == ACP_HANDLE_NULL;
-  if (!is_in_call) {
-    EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), -1);
-  }
-  EXPECT_EQ(acp_errno, int{ACPX_BAD_ADDRESS});
-  const auto are_in_call = spmd::gather(is_in_call);
-  const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
-  const bool has_first = !are_in_call[static_cast<std::size_t>(left)];
+  const bool is_in_call = has_failed_in_call(ops);
   const auto changed =
       std::ranges::count(block.bytes().subspan(kBytes), std::byte{1});
-  EXPECT_EQ(static_cast<std::size_t>(changed), has_first ? kBytes : 0);
+  EXPECT_EQ(static_cast<std::size_t>(changed), is_in_call ? 0 : kBytes);
 }
 
 // Chains and copies alternate, each ordered on the one before. Each copy puts
