@@ -256,8 +256,8 @@ SPMD_CASE(acp_wait_ch_refuses,
   EXPECT_EQ(acp_free_ch(ch), 0);
 }
 
-// The same calls are refused on no channel, in the wrong direction, and on a
-// channel that is being freed.
+// Each call is refused on a channel handle of NULL, in the wrong direction, and
+// on a channel that is being freed.
 SPMD_CASE(acp_nbsend_ch_refuses,
           "acp_nbsend_ch, acp_nbrecv_ch: wrong direction, dead channel, NULL") {
   std::uint64_t number = 0;

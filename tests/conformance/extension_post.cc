@@ -46,6 +46,13 @@ acpx_op_t update(acpx_opcode_t opcode,
   return op;
 }
 
+/// Adds 1 to a word, and wakes those who wait for it.
+acpx_op_t signal_at(acp_ga_t word) {
+  acpx_op_t op = update(ACPX_ADD8, word, 0, 1);
+  op.flags = ACPX_SIGNAL;
+  return op;
+}
+
 std::uint64_t after(const acpx_op_t& op, std::uint64_t old) {
   switch (op.opcode) {
     case ACPX_PUT8: return op.operand;
@@ -226,9 +233,7 @@ SPMD_CASE(acpx_post_large,
       };
       // The flag is in other memory, but on the same rank.
       std::vector<acpx_op_t> chain(ops.begin(), ops.end());
-      acpx_op_t flag = update(ACPX_ADD8, flags.at(right), 0, 1);
-      flag.flags = ACPX_SIGNAL;
-      chain.push_back(flag);
+      chain.push_back(signal_at(flags.at(right)));
       const acp_handle_t handle =
           acpx_post(chain.data(), chain.size(), ACP_HANDLE_ALL);
       EXPECT(handle != ACP_HANDLE_NULL);
@@ -271,9 +276,7 @@ SPMD_CASE(acpx_post_puts_in_turn,
         chain.push_back(transfer(ACPX_PUT, block.at(right), block.mine(from),
                                  kBytes - i * kStrip));
       }
-      acpx_op_t flag = update(ACPX_ADD8, flags.at(right), 0, 1);
-      flag.flags = ACPX_SIGNAL;
-      chain.push_back(flag);
+      chain.push_back(signal_at(flags.at(right)));
       const acp_handle_t handle =
           acpx_post(chain.data(), chain.size(), ACP_HANDLE_NULL);
       EXPECT(handle != ACP_HANDLE_NULL);

@@ -16,12 +16,6 @@ ports) seconds=2 ;;
 esac
 output=$TMPDIR/output
 
-fail() { # text
-  echo "FAILED: $1"
-  cat "$output"
-  exit 1
-}
-
 # A host drops all UDP datagrams from another one; the other way is left open.
 drop() { # by, from
   ip netns exec "h$1" nft -f - <<RULES
@@ -59,9 +53,8 @@ needs_nft() {
   case $case in wall* | ports) return 0 ;; *) return 1 ;; esac
 }
 
-if needs_nft && ! ip netns exec h1 nft list ruleset 2>/dev/null; then
-  echo "skipped: nft is not installed, or the kernel has no filter"
-  exit 77
+if needs_nft; then
+  need_filter
 fi
 if test "$case" = ports; then
   for host in $(seq "$HOSTS"); do

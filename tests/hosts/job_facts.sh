@@ -6,17 +6,10 @@
 set -eu
 acprun=$1 acp_info=$2
 output=$TMPDIR/output
+# shellcheck source=tests/hosts/eventually.sh
+. "$HOST_TOOLS/eventually.sh"
 
-fail() { # text
-  echo "FAILED: $1"
-  cat "$output"
-  exit 1
-}
-
-if ! ip netns exec h1 nft list ruleset 2>/dev/null; then
-  echo "skipped: nft is not installed, or the kernel has no filter"
-  exit 77
-fi
+need_filter
 for host in 1 2; do
   ip netns exec h$host nft -f - <<RULES
 table inet wall {

@@ -8,12 +8,6 @@ output=$TMPDIR/output
 # shellcheck source=tests/hosts/ssh_servers.sh
 . "$HOST_TOOLS/ssh_servers.sh"
 
-fail() { # text
-  echo "FAILED: $1"
-  cat "$output"
-  exit 1
-}
-
 run_job() { # words of acprun
   status=0
   on h1 "$acprun" "$@" >"$output" 2>&1 || status=$?

@@ -17,16 +17,7 @@ output=$TMPDIR/output
 # shellcheck source=tests/hosts/ssh_servers.sh
 . "$HOST_TOOLS/ssh_servers.sh"
 
-fail() { # text
-  echo "FAILED: $1"
-  cat "$output"
-  exit 1
-}
-
-if ! ip netns exec h1 nft list ruleset 2>/dev/null; then
-  echo "skipped: nft is not installed, or the kernel has no filter"
-  exit 77
-fi
+need_filter
 start_ssh_servers 1 2 3 4
 
 # Starts a job of two ranks on each host. With a fan-out of 1 the first other host has

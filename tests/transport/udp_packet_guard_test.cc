@@ -203,7 +203,7 @@ TEST_CASE("udp guard: encryption hides the payload and never repeats itself",
   }
 }
 
-// As many packets as a train may have are sealed before the first is opened.
+// The test seals as many packets as a train may have before it opens the first.
 // Five trains use the buffer several times round.
 TEST_CASE("udp guard: all packets of a train stay sealed until it is sent",
           "[udp][guard]") {
