@@ -24,30 +24,30 @@ std::uint64_t search(const std::vector<bool>& taken, std::uint64_t count) {
 }  // namespace
 
 // A plain search over bits is the model. After each random change every count
-// is looked up in both, up to counts that span many regions.
+// is looked up in both, up to counts that span many groups.
 TEST_CASE("chunk index: finds what a search finds", "[malloc]") {
   std::mt19937_64 random(5);
-  for (const std::uint64_t regions : {1, 2, 3, 7, 16}) {
-    ChunkIndex index(regions);
-    std::vector<bool> taken(regions * 64);
-    CHECK(index.find(regions * 64) == 0);
-    CHECK(index.find(regions * 64 + 1) == ChunkIndex::kNone);
+  for (const std::uint64_t groups : {1, 2, 3, 7, 16}) {
+    ChunkIndex index(groups);
+    std::vector<bool> taken(groups * 64);
+    CHECK(index.find(groups * 64) == 0);
+    CHECK(index.find(groups * 64 + 1) == ChunkIndex::kNone);
     for (int i = 0; i < 3000; ++i) {
-      const std::uint64_t region = random() % regions;
+      const std::uint64_t group = random() % groups;
       std::uint64_t mask = random();
       mask &= random();
       mask &= random();
       std::uint64_t word = 0;
       for (std::uint64_t bit = 0; bit < 64; ++bit)
-        word |= std::uint64_t{taken[region * 64 + bit]} << bit;
+        word |= std::uint64_t{taken[group * 64 + bit]} << bit;
       switch (random() % 4) {
-        case 0: index.set(region, word = mask); break;
-        case 1: index.set(region, word = random() % 2 == 0 ? 0 : mask); break;
-        case 2: index.mark_taken(region, mask), word |= mask; break;
-        default: index.mark_free(region, mask), word &= ~mask; break;
+        case 0: index.set(group, word = mask); break;
+        case 1: index.set(group, word = random() % 2 == 0 ? 0 : mask); break;
+        case 2: index.mark_taken(group, mask), word |= mask; break;
+        default: index.mark_free(group, mask), word &= ~mask; break;
       }
       for (std::uint64_t bit = 0; bit < 64; ++bit)
-        taken[region * 64 + bit] = (word >> bit & 1) != 0;
+        taken[group * 64 + bit] = (word >> bit & 1) != 0;
       for (const std::uint64_t count : {1, 2, 5, 17, 40, 64, 65, 130, 300}) {
         REQUIRE(index.find(count) == search(taken, count));
       }

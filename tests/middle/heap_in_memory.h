@@ -22,8 +22,8 @@ class HeapInMemory {
   /// Whether every chunk is whole, which is so only in a heap without a block
   /// in use.
   bool is_whole() const {
-    for (std::uint64_t i = 0; i < layout.regions(); ++i) {
-      if (memory.load_direct(layout.region(i)) != 0) {
+    for (std::uint64_t i = 0; i < layout.groups(); ++i) {
+      if (memory.load_direct(layout.group(i)) != 0) {
         return false;
       }
     }

@@ -21,7 +21,7 @@ namespace {
 class LargeHeap {
  public:
   explicit LargeHeap(std::uint64_t bytes)
-      : layout(bytes), words_(layout.region(layout.regions()) / 8) {
+      : layout(bytes), words_(layout.group(layout.groups()) / 8) {
     memory.direct = reinterpret_cast<std::byte*>(words_.data());
   }
 
@@ -84,14 +84,14 @@ TEST_CASE("page runs: large runs are found without a search", "[malloc]") {
   while (runs.take(kPages, first) == Outcome::kDone)
     taken.push_back(first);
   CHECK(taken.size() == heap.layout.chunks() / 17);
-  // A run reads one or two regions. Finding the heap full reads all regions
+  // A run reads one or two groups. Finding the heap full reads all groups
   // once more.
-  const std::uint64_t regions = heap.layout.regions();
-  CHECK(runs.regions_read() <= 3 * taken.size() + 2 * regions);
+  const std::uint64_t groups = heap.layout.groups();
+  CHECK(runs.groups_read() <= 3 * taken.size() + 2 * groups);
 
   // Half of the heap now consists of holes that are too small for the next
   // runs.
-  std::uint64_t before = runs.regions_read();
+  std::uint64_t before = runs.groups_read();
   for (std::size_t i = 0; i < taken.size() / 2; i += 2)
     REQUIRE(runs.give_back(taken[i], kPages) == Outcome::kDone);
   REQUIRE(runs.give_back(taken[taken.size() - 2], kPages) == Outcome::kDone);
@@ -100,20 +100,20 @@ TEST_CASE("page runs: large runs are found without a search", "[malloc]") {
   CHECK(first == taken[taken.size() - 2]);
   REQUIRE(runs.take(kPages, first) == Outcome::kDone);
   CHECK(first == taken[0]);
-  CHECK(runs.regions_read() - before <= 8);
+  CHECK(runs.groups_read() - before <= 8);
 
-  // Another rank, which knows nothing of this, reads each region once.
+  // Another rank, which knows nothing of this, reads each group once.
   PageRuns others(heap.memory, heap.layout);
   REQUIRE(others.take(kPages, first) == Outcome::kDone);
   CHECK(first == taken[2]);
   REQUIRE(others.give_back(first, kPages) == Outcome::kDone);
-  // A rank finds a run that its peer has returned when it reads all regions
+  // A rank finds a run that its peer has returned when it reads all groups
   // again.
   REQUIRE(others.give_back(taken[1], kPages) == Outcome::kDone);
-  before = runs.regions_read();
+  before = runs.groups_read();
   REQUIRE(runs.take(2 * kPages, first) == Outcome::kDone);
   CHECK(first == taken[1]);
-  CHECK(runs.regions_read() - before <= regions + 8);
+  CHECK(runs.groups_read() - before <= groups + 8);
 }
 
 TEST_CASE("page runs: every page can be had one by one", "[malloc]") {

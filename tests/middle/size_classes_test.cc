@@ -62,7 +62,7 @@ TEST_CASE("heap layout: parts in order, inside of the heap", "[malloc]") {
     INFO(bytes);
     const HeapLayout layout(bytes);
     REQUIRE(layout.chunks() >= 1);
-    CHECK(layout.region(0) == kHeaderBytes + kScratchBytes);
+    CHECK(layout.group(0) == kHeaderBytes + kScratchBytes);
     CHECK(layout.free_pages(layout.chunks() - 1) + 8 <= layout.info_of(0));
     CHECK(layout.info_of(layout.pages()) <= layout.bits_of(0));
     CHECK(layout.bits_of(layout.pages()) <= layout.begin());
@@ -74,8 +74,8 @@ TEST_CASE("heap layout: parts in order, inside of the heap", "[malloc]") {
   }
   const HeapLayout layout(std::uint64_t{1} << 30);
   CHECK(layout.missing_chunks(0) == 0);
-  const std::uint64_t there = layout.chunks() % kChunksPerRegion;
-  CHECK(layout.missing_chunks(layout.regions() - 1) ==
+  const std::uint64_t there = layout.chunks() % kChunksPerGroup;
+  CHECK(layout.missing_chunks(layout.groups() - 1) ==
         (there == 0 ? 0 : ~std::uint64_t{0} << there));
 }
 

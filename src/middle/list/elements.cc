@@ -19,8 +19,8 @@ void Writes::set_prev(acp_ga_t element, Link link) {
   set_link(element + offsetof(Header, prev), link);
 }
 
-void Writes::set_owner(acp_ga_t element, acp_ga_t owner) {
-  pieces_.push_back({element + offsetof(Header, owner), 1, {owner, 0, 0}});
+void Writes::set_list_word(acp_ga_t element, acp_ga_t word) {
+  pieces_.push_back({element + offsetof(Header, list_word), 1, {word, 0, 0}});
 }
 
 bool Writes::fits_chain_on(int rank) const {

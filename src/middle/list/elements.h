@@ -45,8 +45,8 @@ struct LinkWords {
   }
 };
 
-/// The header in front of an element's data, as it lies in memory. `owner`
-/// decides which element an address names:
+/// The header in front of an element's data, as it lies in memory. `list_word`
+/// tells whether the element is in a list:
 ///
 /// 1. The list's handle: the element is in this list.
 /// 2. The handle's complement, coming_to(): the element is in memory, but its
@@ -57,9 +57,9 @@ struct Header {
   LinkWords prev;
   std::uint64_t size = 0;
   /// Written under the list's lock once the element is linked.
-  acp_ga_t owner = ACP_GA_NULL;
+  acp_ga_t list_word = ACP_GA_NULL;
 
-  /// The owner of an element whose links are not written yet.
+  /// The list word of an element whose links are not written yet.
   static acp_ga_t coming_to(acp_ga_t list) { return ~list; }
 
   bool is_whole() const { return next.is_whole() && prev.is_whole(); }
@@ -91,7 +91,7 @@ class Writes {
  public:
   void set_next(acp_ga_t element, Link link);
   void set_prev(acp_ga_t element, Link link);
-  void set_owner(acp_ga_t element, acp_ga_t owner);
+  void set_list_word(acp_ga_t element, acp_ga_t word);
 
   /// Whether all writes fit into a chain on `rank` that has more steps to come.
   bool fits_chain_on(int rank) const;

@@ -35,11 +35,11 @@ bool read_header(const Call& call, acp_ga_t element, Header& header) {
     Chain chain(scratch);
     const std::uint64_t* words = chain.get_cleared(element, kHeaderBytes);
     header = chain.run() ? header_in(words) : Header{};
-    if (header.owner == call.handle && header.is_whole()) {
+    if (header.list_word == call.handle && header.is_whole()) {
       return true;
     }
-    if (header.owner != call.handle &&
-        header.owner != Header::coming_to(call.handle)) {
+    if (header.list_word != call.handle &&
+        header.list_word != Header::coming_to(call.handle)) {
       break;
     }
     if (!backoff.pause(0)) {

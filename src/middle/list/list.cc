@@ -52,7 +52,7 @@ namespace {
 class NewElement {
  public:
   /// Allocates the element, and sends its header and data without waiting. The
-  /// owner word says that the element is coming, so an old iterator to this
+  /// list word says that the element is coming, so an old iterator to this
   /// memory does not find it. False: failed, which is reported.
   [[nodiscard]] bool make(Scratch& scratch,
                           const Call& call,
@@ -84,13 +84,13 @@ class NewElement {
   }
 
   /// Ends an element that will not be linked. It waits for what is on its way
-  /// into the block. Then it erases the owner, so that no reader waits for the
-  /// links.
+  /// into the block. Then it erases the list word, so that no reader waits for
+  /// the links.
   void abandon(Scratch& scratch) {
     if (block_.is_good()) {
       scratch.clear();
       Chain chain(scratch);
-      chain.put8(block_.ga() + offsetof(Header, owner), ACP_GA_NULL);
+      chain.put8(block_.ga() + offsetof(Header, list_word), ACP_GA_NULL);
       [[maybe_unused]] const bool is_done = chain.run();
     }
   }
@@ -128,12 +128,12 @@ bool push(const char* function,
   const Link link = element.link();
   locked.link(end == End::kBack ? Run{locked.ends.tail, link, link, {}, 1}
                                 : Run{{}, link, link, locked.ends.head, 1});
-  locked.writes.set_owner(link.ga, call.handle);
+  locked.writes.set_list_word(link.ga, call.handle);
   element.give();
   return locked.commit();
 }
 
-/// Unlinks the element, erases its owner, unlocks, and only then frees the
+/// Unlinks the element, erases its list word, unlocks, and only then frees the
 /// memory.
 bool pop(const char* function, acp_ga_t list, End end) {
   Call call;
@@ -154,7 +154,7 @@ bool pop(const char* function, acp_ga_t list, End end) {
   }
   forget_sizes();
   locked.unlink({header.prev.link(), gone, gone, header.next.link(), 1});
-  locked.writes.set_owner(gone.ga, ACP_GA_NULL);
+  locked.writes.set_list_word(gone.ga, ACP_GA_NULL);
   if (!locked.commit()) {
     return false;
   }
@@ -184,7 +184,7 @@ bool insert(acp_list_it_t& it, acp_element_t data, int rank) {
   const Link before =
       it.elem == ACP_GA_NULL ? locked.ends.tail : header.prev.link();
   locked.link({before, link, link, after, 1});
-  locked.writes.set_owner(link.ga, call.handle);
+  locked.writes.set_list_word(link.ga, call.handle);
   element.give();
   if (!locked.commit()) {
     return false;
@@ -209,7 +209,7 @@ bool erase(acp_list_it_t& it) {
   forget_sizes();
   const Link link{element, header.size};
   locked.unlink({header.prev.link(), link, link, header.next.link(), 1});
-  locked.writes.set_owner(element, ACP_GA_NULL);
+  locked.writes.set_list_word(element, ACP_GA_NULL);
   if (!locked.commit()) {
     return false;
   }

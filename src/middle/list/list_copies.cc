@@ -45,7 +45,7 @@ class NewElements {
   /// Writes the headers: the copies are linked with each other and with
   /// `around`.
   [[nodiscard]] bool write_headers(Scratch& scratch,
-                                   acp_ga_t owner,
+                                   acp_ga_t list_word,
                                    const Run& around) {
     acp_handle_t last = ACP_HANDLE_NULL;
     scratch.clear();
@@ -63,7 +63,7 @@ class NewElements {
       const LinkWords from = LinkWords::of(prev);
       const std::uint64_t header[kHeaderBytes / 8] = {
           to.ga,     to.size,    to.check,       from.ga,
-          from.size, from.check, nodes_[i].size, owner};
+          from.size, from.check, nodes_[i].size, list_word};
       structure::Chain chain(scratch);
       chain.put_words(nodes_[i].element, header, kHeaderBytes / 8);
       last = chain.post();
@@ -117,7 +117,7 @@ bool copy_range(const char* function,
 }  // namespace
 
 /// Copies the source, then locks the destination and replaces its elements. The
-/// old ones lose their owner before their memory is freed.
+/// list words of the old ones are erased before their memory is freed.
 bool assign(const char* function,
             acp_ga_t list,
             Extent extent,
@@ -140,7 +140,7 @@ bool assign(const char* function,
   locked.ends.head = nodes.empty() ? Link{} : nodes.front().link();
   locked.ends.tail = nodes.empty() ? Link{} : nodes.back().link();
   locked.ends.count = nodes.size();
-  disown(locked, old.nodes);
+  erase_list_words(locked, old.nodes);
   copies.give();
   if (!locked.commit()) {
     return false;

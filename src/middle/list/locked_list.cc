@@ -52,7 +52,7 @@ bool LockedList::read(acp_ga_t element, Header& header) {
       header = header_in(words);
     }
   }
-  if (header.owner == call_.handle) {
+  if (header.list_word == call_.handle) {
     return true;
   }
   structure::fail_address(call_, ACPX_INVALID_ARGUMENT, "the element at",

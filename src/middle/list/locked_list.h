@@ -95,7 +95,8 @@ class LockedList {
 
   /// Writes the changes, then unlocks. False: the job is ending.
   [[nodiscard]] bool commit();
-  /// Destroys the control. The caller has erased the elements' owners before.
+  /// Destroys the control. The caller has erased the elements' list words
+  /// before.
   void destroy();
 
   /// The control's fields, as read by begin() and as written by commit().

@@ -65,7 +65,7 @@ Nodes merge_nodes(const Nodes& nodes1, const Nodes& nodes2, Compare compare) {
 }  // namespace
 
 /// Stable: of equal elements, those of list1 come first. The elements of list2
-/// change owner, and list2 is written empty.
+/// get the list word of list1, and list2 is written empty.
 bool merge(acp_ga_t list1, acp_ga_t list2, Compare compare) {
   Call call1;
   Call call2;
@@ -84,7 +84,7 @@ bool merge(acp_ga_t list1, acp_ga_t list2, Compare compare) {
         const Nodes merged = merge_nodes(nodes1, nodes2, compare);
         forget_sizes();
         for (const Node& node : nodes2) {
-          both.one().writes.set_owner(node.element, list1);
+          both.one().writes.set_list_word(node.element, list1);
         }
         both.one().set_order(merged);
         both.two().set_order({});
@@ -92,7 +92,8 @@ bool merge(acp_ga_t list1, acp_ga_t list2, Compare compare) {
       });
 }
 
-/// Elements stay where they are; owners and the fields of the controls change.
+/// Elements stay where they are; their list words and the fields of the
+/// controls change.
 bool swap(acp_ga_t list1, acp_ga_t list2) {
   Call call1;
   Call call2;
@@ -109,10 +110,10 @@ bool swap(acp_ga_t list1, acp_ga_t list2) {
       [=](TwoLockedLists& both, const Nodes& nodes1, const Nodes& nodes2) {
         forget_sizes();
         for (const Node& node : nodes1) {
-          both.two().writes.set_owner(node.element, list2);
+          both.two().writes.set_list_word(node.element, list2);
         }
         for (const Node& node : nodes2) {
-          both.one().writes.set_owner(node.element, list1);
+          both.one().writes.set_list_word(node.element, list1);
         }
         std::swap(both.one().ends, both.two().ends);
         return both.one().commit() && both.two().commit();
@@ -165,7 +166,7 @@ bool move_between(LockedList& to_list,
   from_list.unlink(from);
   link_before(to_list, to, header, from);
   for (const Node& node : nodes) {
-    to_list.writes.set_owner(node.element, to_list.call().handle);
+    to_list.writes.set_list_word(node.element, to_list.call().handle);
   }
   return from_list.commit() && to_list.commit();
 }

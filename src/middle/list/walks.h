@@ -43,11 +43,11 @@ inline bool walk_all(LockedList& locked, Data data, Walk& walk) {
   return locked.walk(locked.ends.head, ACP_GA_NULL, data, walk.nodes);
 }
 
-/// Adds the erasing of the nodes' owner words. Elements lose their owner before
-/// their memory is freed, so that old iterators are refused.
-inline void disown(LockedList& locked, const Nodes& nodes) {
+/// Adds the erasing of the nodes' list words. They are erased before the memory
+/// of the elements is freed, so that old iterators are refused.
+inline void erase_list_words(LockedList& locked, const Nodes& nodes) {
   for (const Node& node : nodes) {
-    locked.writes.set_owner(node.element, ACP_GA_NULL);
+    locked.writes.set_list_word(node.element, ACP_GA_NULL);
   }
 }
 

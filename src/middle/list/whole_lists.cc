@@ -46,7 +46,7 @@ bool keep(LockedList& locked, Nodes& nodes, const std::vector<bool>& is_kept) {
     return true;
   }
   locked.set_order(kept);
-  disown(locked, gone);
+  erase_list_words(locked, gone);
   if (!locked.commit()) {
     return false;
   }
@@ -88,7 +88,7 @@ bool clear(acp_ga_t list) {
   });
 }
 
-/// Owners are erased first, then the control goes, and the memory is freed
+/// List words are erased first, then the control goes, and the memory is freed
 /// last.
 bool destroy(acp_ga_t list) {
   Call call;
@@ -97,7 +97,7 @@ bool destroy(acp_ga_t list) {
   }
   return with_all(call, Data::kLeave, [](LockedList& locked, Nodes& nodes) {
     forget_sizes();
-    disown(locked, nodes);
+    erase_list_words(locked, nodes);
     if (!locked.writes.run(locked.scratch())) {
       return false;
     }
@@ -107,7 +107,8 @@ bool destroy(acp_ga_t list) {
   });
 }
 
-/// Unlinks the run and erases the owners in one commit, then frees the memory.
+/// Unlinks the run and erases the list words in one commit, then frees the
+/// memory.
 bool erase_range(acp_list_it_t start, acp_list_it_t& end) {
   constexpr const char* kName = "acp_erase_range_list";
   Call call;
@@ -131,7 +132,7 @@ bool erase_range(acp_list_it_t start, acp_list_it_t& end) {
   }
   forget_sizes();
   locked.unlink(LockedList::run_of(walk.nodes));
-  disown(locked, walk.nodes);
+  erase_list_words(locked, walk.nodes);
   if (!locked.commit()) {
     return false;
   }

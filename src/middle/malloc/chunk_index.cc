@@ -43,21 +43,21 @@ ChunkIndex::Node ChunkIndex::join(const Node& left,
   return both;
 }
 
-/// Builds the tree at first use. Regions that pad the tree to a power of 2
+/// Builds the tree at first use. Groups that pad the tree to a power of 2
 /// count as taken.
 void ChunkIndex::prepare() {
   if (leaves_ != 0) {
     return;
   }
-  leaves_ = std::bit_ceil(std::max<std::uint64_t>(regions_, 1));
+  leaves_ = std::bit_ceil(std::max<std::uint64_t>(groups_, 1));
   taken_.assign(leaves_, 0);
-  std::fill(taken_.begin() + static_cast<std::ptrdiff_t>(regions_),
-            taken_.end(), kAll);  // these regions do not exist
+  std::fill(taken_.begin() + static_cast<std::ptrdiff_t>(groups_), taken_.end(),
+            kAll);  // these groups do not exist
   nodes_.resize(2 * leaves_);
   for (std::uint64_t i = 0; i < leaves_; ++i) {
     nodes_[leaves_ + i] = leaf(taken_[i]);
   }
-  std::uint64_t half = kChunksPerRegion;
+  std::uint64_t half = kChunksPerGroup;
   for (std::uint64_t first = leaves_ / 2; first != 0; first /= 2, half *= 2) {
     for (std::uint64_t i = first; i < 2 * first; ++i) {
       nodes_[i] = join(nodes_[2 * i], nodes_[2 * i + 1], half);
@@ -65,29 +65,29 @@ void ChunkIndex::prepare() {
   }
 }
 
-void ChunkIndex::set(std::uint64_t region, std::uint64_t taken) {
+void ChunkIndex::set(std::uint64_t group, std::uint64_t taken) {
   prepare();
-  if (taken_[region] == taken) {
+  if (taken_[group] == taken) {
     return;
   }
-  taken_[region] = taken;
-  std::uint64_t node = leaves_ + region;
+  taken_[group] = taken;
+  std::uint64_t node = leaves_ + group;
   nodes_[node] = leaf(taken);
-  for (std::uint64_t half = kChunksPerRegion; node > 1; half *= 2) {
+  for (std::uint64_t half = kChunksPerGroup; node > 1; half *= 2) {
     node /= 2;
     nodes_[node] = join(nodes_[2 * node], nodes_[2 * node + 1], half);
   }
 }
 
-void ChunkIndex::mark_taken(std::uint64_t region, std::uint64_t mask) {
+void ChunkIndex::mark_taken(std::uint64_t group, std::uint64_t mask) {
   if (leaves_ != 0) {
-    set(region, taken_[region] | mask);
+    set(group, taken_[group] | mask);
   }
 }
 
-void ChunkIndex::mark_free(std::uint64_t region, std::uint64_t mask) {
+void ChunkIndex::mark_free(std::uint64_t group, std::uint64_t mask) {
   if (leaves_ != 0) {
-    set(region, taken_[region] & ~mask);
+    set(group, taken_[group] & ~mask);
   }
 }
 
@@ -101,7 +101,7 @@ std::uint64_t ChunkIndex::find(std::uint64_t chunks) {
   // right half.
   std::uint64_t node = 1;
   std::uint64_t begin = 0;
-  std::uint64_t half = leaves_ * kChunksPerRegion / 2;
+  std::uint64_t half = leaves_ * kChunksPerGroup / 2;
   for (; node < leaves_; half /= 2) {
     const Node& left = nodes_[2 * node];
     if (left.most >= chunks) {

@@ -11,12 +11,12 @@
 
 namespace acp::middle {
 
-/// A tree over the regions of a heap. Takes no memory before set() or find() is
-/// called. One thread at a time.
+/// A tree over the chunk groups of a heap. Takes no memory before set() or
+/// find() is called. One thread at a time.
 class ChunkIndex {
  public:
   /// A new index takes all chunks for free, as in a heap of zeros.
-  explicit ChunkIndex(std::uint64_t regions) noexcept : regions_(regions) {}
+  explicit ChunkIndex(std::uint64_t groups) noexcept : groups_(groups) {}
 
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
@@ -24,13 +24,13 @@ class ChunkIndex {
   /// kNone.
   std::uint64_t find(std::uint64_t chunks);
 
-  /// Takes over the heap's word for a region: one bit for each chunk that is
+  /// Takes over the heap's word for a group: one bit for each chunk that is
   /// taken.
-  void set(std::uint64_t region, std::uint64_t taken);
+  void set(std::uint64_t group, std::uint64_t taken);
 
-  /// Chunks of one region that the caller has taken or returned.
-  void mark_taken(std::uint64_t region, std::uint64_t mask);
-  void mark_free(std::uint64_t region, std::uint64_t mask);
+  /// Chunks of one group that the caller has taken or returned.
+  void mark_taken(std::uint64_t group, std::uint64_t mask);
+  void mark_free(std::uint64_t group, std::uint64_t mask);
 
  private:
   /// Free chunks in a row below a node: at its begin, at its end, and at most.
@@ -46,7 +46,7 @@ class ChunkIndex {
             std::uint64_t half) const noexcept;
   void prepare();
 
-  const std::uint64_t regions_;
+  const std::uint64_t groups_;
   std::uint64_t leaves_ = 0;  ///< A power of 2; 0 before the first use.
   std::vector<std::uint64_t> taken_;
   std::vector<Node> nodes_;  ///< Node i has the children 2 i and 2 i + 1.

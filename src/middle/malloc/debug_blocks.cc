@@ -301,8 +301,8 @@ std::uint64_t DebugBlocks::list_leaks(const PeerHeap& heap) const {
   for (PageNumber page = 0; page < layout.pages();) {
     const std::uint64_t chunk = page / kPagesPerChunk;
     const std::uint64_t taken =
-        memory.load_direct(layout.region(chunk / kChunksPerRegion));
-    if ((taken >> chunk % kChunksPerRegion & 1) == 0) {
+        memory.load_direct(layout.group(chunk / kChunksPerGroup));
+    if ((taken >> chunk % kChunksPerGroup & 1) == 0) {
       page = (chunk + 1) * kPagesPerChunk;
       continue;
     }

@@ -1,7 +1,7 @@
 // Layout of a rank's heap and the meaning of its words. All ranks agree on it;
 // docs/malloc.md describes it and changes with this file.
 //
-//   HeapHeader | scratch | regions | page infos | span bits | pages
+//   HeapHeader | scratch | chunk groups | page infos | span bits | pages
 //
 // A heap of zeros is a heap in which everything is free: nothing is formatted.
 //
@@ -27,18 +27,18 @@ namespace acp::middle {
 using PageNumber = std::uint64_t;
 inline constexpr PageNumber kNoPage = ~std::uint64_t{0};
 
-inline constexpr std::uint64_t kChunksPerRegion = 64;
+inline constexpr std::uint64_t kChunksPerGroup = 64;
 inline constexpr std::uint64_t kChunkBytes = kPageBytes * kPagesPerChunk;
 
-/// The words of a region. `taken_chunks` has a bit for each chunk that is not
-/// both whole and free. `free_pages` has, for each such chunk, a bit for each
-/// free page.
-struct Region {
+/// The words of a chunk group. `taken_chunks` has a bit for each chunk that is
+/// not both whole and free. `free_pages` has, for each such chunk, a bit for
+/// each free page.
+struct ChunkGroup {
   std::uint64_t taken_chunks;
-  std::uint64_t free_pages[kChunksPerRegion];
+  std::uint64_t free_pages[kChunksPerGroup];
 };
 
-static_assert(sizeof(Region) == 8 * (1 + kChunksPerRegion));
+static_assert(sizeof(ChunkGroup) == 8 * (1 + kChunksPerGroup));
 
 /// The head of a list of spans. Each has a cache line, so that ranks that use
 /// different classes do not disturb each other.
@@ -126,30 +126,30 @@ class HeapLayout {
   /// The layout of a heap of `bytes` bytes, kSmallestHeap or more.
   explicit constexpr HeapLayout(std::uint64_t bytes) noexcept {
     // A chunk costs its bytes, two words for each page, and its share of a
-    // region.
+    // group.
     constexpr std::uint64_t kPerChunk = kChunkBytes + 16 * kPagesPerChunk + 9;
     constexpr std::uint64_t kFixed =
-        kHeaderBytes + kScratchBytes + kRegionStride + 2 * 4096;
+        kHeaderBytes + kScratchBytes + kGroupStride + 2 * 4096;
     chunks_ = bytes < kFixed ? 0 : (bytes - kFixed) / kPerChunk;
-    regions_ = (chunks_ + kChunksPerRegion - 1) / kChunksPerRegion;
+    groups_ = (chunks_ + kChunksPerGroup - 1) / kChunksPerGroup;
     infos_ =
-        round_up(kHeaderBytes + kScratchBytes + regions_ * kRegionStride, 64);
+        round_up(kHeaderBytes + kScratchBytes + groups_ * kGroupStride, 64);
     bits_ = infos_ + pages() * 8;
     pages_ = round_up(bits_ + pages() * 8, 4096);
   }
 
   constexpr std::uint64_t chunks() const noexcept { return chunks_; }
 
-  constexpr std::uint64_t regions() const noexcept { return regions_; }
+  constexpr std::uint64_t groups() const noexcept { return groups_; }
 
   constexpr std::uint64_t pages() const noexcept {
     return chunks_ * kPagesPerChunk;
   }
 
-  /// Mask of the chunks that the last region lacks. They count as taken.
-  constexpr std::uint64_t missing_chunks(std::uint64_t region) const noexcept {
-    const std::uint64_t there = chunks_ - region * kChunksPerRegion;
-    return there >= kChunksPerRegion ? 0 : ~std::uint64_t{0} << there;
+  /// Mask of the chunks that the last group lacks. They count as taken.
+  constexpr std::uint64_t missing_chunks(std::uint64_t group) const noexcept {
+    const std::uint64_t there = chunks_ - group * kChunksPerGroup;
+    return there >= kChunksPerGroup ? 0 : ~std::uint64_t{0} << there;
   }
 
   static constexpr std::uint64_t span_list(SizeClass size_class) noexcept {
@@ -162,13 +162,13 @@ class HeapLayout {
 
   static constexpr std::uint64_t scratch() noexcept { return kHeaderBytes; }
 
-  constexpr std::uint64_t region(std::uint64_t number) const noexcept {
-    return kHeaderBytes + kScratchBytes + number * kRegionStride;
+  constexpr std::uint64_t group(std::uint64_t number) const noexcept {
+    return kHeaderBytes + kScratchBytes + number * kGroupStride;
   }
 
   /// The word of free pages of a chunk.
   constexpr std::uint64_t free_pages(std::uint64_t chunk) const noexcept {
-    return region(chunk / kChunksPerRegion) + 8 + chunk % kChunksPerRegion * 8;
+    return group(chunk / kChunksPerGroup) + 8 + chunk % kChunksPerGroup * 8;
   }
 
   constexpr std::uint64_t info_of(PageNumber page) const noexcept {
@@ -199,7 +199,7 @@ class HeapLayout {
   constexpr std::uint64_t end() const noexcept { return page(pages()); }
 
  private:
-  static constexpr std::uint64_t kRegionStride = 576;  ///< Whole lines.
+  static constexpr std::uint64_t kGroupStride = 576;  ///< Whole lines.
 
   static constexpr std::uint64_t round_up(std::uint64_t value,
                                           std::uint64_t unit) noexcept {
@@ -207,7 +207,7 @@ class HeapLayout {
   }
 
   std::uint64_t chunks_ = 0;
-  std::uint64_t regions_ = 0;
+  std::uint64_t groups_ = 0;
   std::uint64_t infos_ = 0;
   std::uint64_t bits_ = 0;
   std::uint64_t pages_ = 0;

@@ -52,42 +52,41 @@ Outcome PageRuns::take(std::uint64_t pages, PageNumber& first) noexcept {
                       kAllPages << in_last);
 }
 
-bool PageRuns::read(std::uint64_t region,
+bool PageRuns::read(std::uint64_t group,
                     std::uint64_t count,
-                    Region* to) noexcept {
+                    ChunkGroup* to) noexcept {
   Flight flight(memory_);
   for (std::uint64_t i = 0; i < count; ++i) {
-    flight.get(layout_.region(region + i), &to[i], sizeof(Region));
+    flight.get(layout_.group(group + i), &to[i], sizeof(ChunkGroup));
   }
-  regions_read_ += count;
+  groups_read_ += count;
   if (!flight.run()) {
     return false;
   }
   for (std::uint64_t i = 0; i < count; ++i) {
-    to[i].taken_chunks |= layout_.missing_chunks(region + i);
+    to[i].taken_chunks |= layout_.missing_chunks(group + i);
   }
   return true;
 }
 
-/// Goes once through all regions, starting with that of the last success.
+/// Goes once through all groups, starting with that of the last success.
 Outcome PageRuns::take_small(unsigned pages, PageNumber& first) noexcept {
-  Region seen[kRegionsPerFlight];
-  const std::uint64_t regions = layout_.regions();
-  // Reads the region of the last success alone, then many regions in one
+  ChunkGroup seen[kGroupsPerFlight];
+  const std::uint64_t groups = layout_.groups();
+  // Reads the group of the last success alone, then many groups in one
   // flight.
-  for (std::uint64_t done = 0; done < regions;) {
-    const std::uint64_t region = (hint_ + done) % regions;
+  for (std::uint64_t done = 0; done < groups;) {
+    const std::uint64_t group = (hint_ + done) % groups;
     const std::uint64_t count =
-        done == 0
-            ? 1
-            : std::min({kRegionsPerFlight, regions - done, regions - region});
-    if (!read(region, count, seen)) {
+        done == 0 ? 1
+                  : std::min({kGroupsPerFlight, groups - done, groups - group});
+    if (!read(group, count, seen)) {
       return Outcome::kFailed;
     }
     for (std::uint64_t i = 0; i < count; ++i) {
-      const Outcome outcome = take_in(region + i, seen[i], pages, first);
+      const Outcome outcome = take_in(group + i, seen[i], pages, first);
       if (outcome != Outcome::kFull) {
-        hint_ = region + i;
+        hint_ = group + i;
         return outcome;
       }
     }
@@ -96,20 +95,20 @@ Outcome PageRuns::take_small(unsigned pages, PageNumber& first) noexcept {
   return Outcome::kFull;
 }
 
-/// Takes pages in one region, first from chunks that are broken up already. A
+/// Takes pages in one group, first from chunks that are broken up already. A
 /// lost race updates `seen`.
-Outcome PageRuns::take_in(std::uint64_t region,
-                          Region& seen,
+Outcome PageRuns::take_in(std::uint64_t group,
+                          ChunkGroup& seen,
                           unsigned pages,
                           PageNumber& first) noexcept {
-  for (unsigned chunk = 0; chunk < kChunksPerRegion;) {
+  for (unsigned chunk = 0; chunk < kChunksPerGroup;) {
     std::uint64_t& free = seen.free_pages[chunk];
     const unsigned at = find_run(free, pages);
     if (at == 64) {
       ++chunk;
       continue;
     }
-    const std::uint64_t number = region * kChunksPerRegion + chunk;
+    const std::uint64_t number = group * kChunksPerGroup + chunk;
     const std::uint64_t expected = free;
     Flight flight(memory_);
     flight.cas(layout_.free_pages(number), expected,
@@ -122,38 +121,37 @@ Outcome PageRuns::take_in(std::uint64_t region,
       return Outcome::kDone;
     }
   }
-  return break_up(region, seen, pages, first);
+  return break_up(group, seen, pages, first);
 }
 
 /// Takes a whole chunk, and returns the pages that are not needed.
-Outcome PageRuns::break_up(std::uint64_t region,
-                           Region& seen,
+Outcome PageRuns::break_up(std::uint64_t group,
+                           ChunkGroup& seen,
                            unsigned pages,
                            PageNumber& first) noexcept {
   while (seen.taken_chunks != kAllPages) {
     const auto chunk =
         static_cast<unsigned>(std::countr_one(seen.taken_chunks));
     const std::uint64_t expected =
-        seen.taken_chunks & ~layout_.missing_chunks(region);
+        seen.taken_chunks & ~layout_.missing_chunks(group);
     std::uint64_t old = 0;
     Flight flight(memory_);
-    flight.cas(layout_.region(region), expected, expected | bits(chunk, 1),
-               &old);
+    flight.cas(layout_.group(group), expected, expected | bits(chunk, 1), &old);
     if (!flight.run()) {
       return Outcome::kFailed;
     }
     if (old == expected) {
-      index_.mark_taken(region, bits(chunk, 1));
-      const std::uint64_t number = region * kChunksPerRegion + chunk;
+      index_.mark_taken(group, bits(chunk, 1));
+      const std::uint64_t number = group * kChunksPerGroup + chunk;
       first = number * kPagesPerChunk;
       return return_pages(number, kAllPages << pages);
     }
-    seen.taken_chunks = old | layout_.missing_chunks(region);
+    seen.taken_chunks = old | layout_.missing_chunks(group);
   }
   return Outcome::kFull;
 }
 
-/// Reads into the index which chunks of some regions are taken.
+/// Reads into the index which chunks of some groups are taken.
 bool PageRuns::refresh(std::uint64_t first, std::uint64_t count) noexcept {
   std::uint64_t taken[Flight::kMaxSteps];
   for (std::uint64_t done = 0; done < count;) {
@@ -161,29 +159,29 @@ bool PageRuns::refresh(std::uint64_t first, std::uint64_t count) noexcept {
         std::min<std::uint64_t>(count - done, Flight::kMaxSteps);
     Flight flight(memory_);
     for (std::uint64_t i = 0; i < some; ++i) {
-      flight.get(layout_.region(first + done + i), &taken[i], 8);
+      flight.get(layout_.group(first + done + i), &taken[i], 8);
     }
-    regions_read_ += some;
+    groups_read_ += some;
     if (!flight.run()) {
       return false;
     }
     for (std::uint64_t i = 0; i < some; ++i) {
-      const std::uint64_t region = first + done + i;
-      index_.set(region, taken[i] | layout_.missing_chunks(region));
+      const std::uint64_t group = first + done + i;
+      index_.set(group, taken[i] | layout_.missing_chunks(group));
     }
     done += some;
   }
   return true;
 }
 
-/// Takes whole chunks: asks the index for the first fit, reads the regions
+/// Takes whole chunks: asks the index for the first fit, reads the groups
 /// there, and claims the chunks if they are free indeed. Each wrong guess
 /// corrects the index, so there are at most as many of them as other ranks have
 /// made changes.
 Outcome PageRuns::take_chunks(std::uint64_t chunks,
                               PageNumber& first) noexcept {
   bool is_fresh = false;
-  std::uint64_t ahead = 1;  // regions to read; more after each wrong guess
+  std::uint64_t ahead = 1;  // groups to read; more after each wrong guess
   for (int round = 0; round < kRounds;) {
     const std::uint64_t begin = index_.find(chunks);
     if (begin == ChunkIndex::kNone) {
@@ -191,16 +189,16 @@ Outcome PageRuns::take_chunks(std::uint64_t chunks,
       if (is_fresh) {
         return Outcome::kFull;
       }
-      if (!refresh(0, layout_.regions())) {
+      if (!refresh(0, layout_.groups())) {
         return Outcome::kFailed;
       }
       is_fresh = true;
       continue;
     }
-    const std::uint64_t region = begin / kChunksPerRegion;
-    const std::uint64_t end = (begin + chunks - 1) / kChunksPerRegion + 1;
-    const std::uint64_t count = std::max(end - region, ahead);
-    if (!refresh(region, std::min(count, layout_.regions() - region))) {
+    const std::uint64_t group = begin / kChunksPerGroup;
+    const std::uint64_t end = (begin + chunks - 1) / kChunksPerGroup + 1;
+    const std::uint64_t count = std::max(end - group, ahead);
+    if (!refresh(group, std::min(count, layout_.groups() - group))) {
       return Outcome::kFailed;
     }
     if (index_.find(chunks) != begin) {
@@ -227,29 +225,29 @@ Outcome PageRuns::claim(std::uint64_t first_chunk,
   std::uint64_t claimed = 0;
   while (claimed < chunks) {
     const std::uint64_t chunk = first_chunk + claimed;
-    const auto at = static_cast<unsigned>(chunk % kChunksPerRegion);
+    const auto at = static_cast<unsigned>(chunk % kChunksPerGroup);
     const std::uint64_t count =
-        std::min<std::uint64_t>(chunks - claimed, kChunksPerRegion - at);
+        std::min<std::uint64_t>(chunks - claimed, kChunksPerGroup - at);
     const std::uint64_t mask = bits(at, count);
     std::uint64_t old = 0;
     std::uint64_t expected = 0;
     do {
       expected = old & ~mask;
       Flight flight(memory_);
-      flight.cas(layout_.region(chunk / kChunksPerRegion), expected,
+      flight.cas(layout_.group(chunk / kChunksPerGroup), expected,
                  expected | mask, &old);
       if (!flight.run()) {
         return Outcome::kFailed;
       }
     } while (old != expected && (old & mask) == 0);
-    const std::uint64_t region = chunk / kChunksPerRegion;
-    index_.set(region, old | layout_.missing_chunks(region));
+    const std::uint64_t group = chunk / kChunksPerGroup;
+    index_.set(group, old | layout_.missing_chunks(group));
     if (old != expected) {
       const Outcome undone =
           claimed == 0 ? Outcome::kDone : return_chunks(first_chunk, claimed);
       return undone == Outcome::kDone ? Outcome::kFull : undone;
     }
-    index_.mark_taken(region, mask);
+    index_.mark_taken(group, mask);
     claimed += count;
   }
   return Outcome::kDone;
@@ -279,12 +277,12 @@ Outcome PageRuns::return_chunks(std::uint64_t first_chunk,
   std::size_t steps = 0;
   for (std::uint64_t done = 0; done < chunks;) {
     const std::uint64_t chunk = first_chunk + done;
-    const auto at = static_cast<unsigned>(chunk % kChunksPerRegion);
+    const auto at = static_cast<unsigned>(chunk % kChunksPerGroup);
     const std::uint64_t count =
-        std::min<std::uint64_t>(chunks - done, kChunksPerRegion - at);
-    flight.add(layout_.region(chunk / kChunksPerRegion), -bits(at, count),
+        std::min<std::uint64_t>(chunks - done, kChunksPerGroup - at);
+    flight.add(layout_.group(chunk / kChunksPerGroup), -bits(at, count),
                nullptr);
-    index_.mark_free(chunk / kChunksPerRegion, bits(at, count));
+    index_.mark_free(chunk / kChunksPerGroup, bits(at, count));
     done += count;
     if (++steps == Flight::kMaxSteps || done == chunks) {
       if (!flight.run()) {

@@ -25,7 +25,7 @@ enum class Outcome : std::uint8_t {
 class PageRuns {
  public:
   PageRuns(const HeapMemory& memory, const HeapLayout& layout) noexcept
-      : memory_(memory), layout_(layout), index_(layout.regions()) {}
+      : memory_(memory), layout_(layout), index_(layout.groups()) {}
 
   /// Takes `pages` (1 or more) pages in a row, which belong to the caller from
   /// now on.
@@ -34,21 +34,21 @@ class PageRuns {
   /// Returns a run that take() gave. kDone or kFailed.
   Outcome give_back(PageNumber first, std::uint64_t pages) noexcept;
 
-  /// Regions read in the heap since the start.
-  std::uint64_t regions_read() const noexcept { return regions_read_; }
+  /// Groups read in the heap since the start.
+  std::uint64_t groups_read() const noexcept { return groups_read_; }
 
  private:
-  /// Regions that a search reads at a time, after the first: fewer need more
+  /// Groups that a search reads at a time, after the first: fewer need more
   /// round trips, and more read words that are not needed.
-  static constexpr std::uint64_t kRegionsPerFlight = 8;
+  static constexpr std::uint64_t kGroupsPerFlight = 8;
 
   Outcome take_small(unsigned pages, PageNumber& first) noexcept;
-  Outcome take_in(std::uint64_t region,
-                  Region& seen,
+  Outcome take_in(std::uint64_t group,
+                  ChunkGroup& seen,
                   unsigned pages,
                   PageNumber& first) noexcept;
-  Outcome break_up(std::uint64_t region,
-                   Region& seen,
+  Outcome break_up(std::uint64_t group,
+                   ChunkGroup& seen,
                    unsigned pages,
                    PageNumber& first) noexcept;
   Outcome take_chunks(std::uint64_t chunks, PageNumber& first) noexcept;
@@ -56,15 +56,15 @@ class PageRuns {
   Outcome return_chunks(std::uint64_t first_chunk,
                         std::uint64_t chunks) noexcept;
   Outcome return_pages(std::uint64_t chunk, std::uint64_t mask) noexcept;
-  bool read(std::uint64_t region, std::uint64_t count, Region* to) noexcept;
+  bool read(std::uint64_t group, std::uint64_t count, ChunkGroup* to) noexcept;
   bool refresh(std::uint64_t first, std::uint64_t count) noexcept;
 
   const HeapMemory& memory_;
   const HeapLayout& layout_;
-  /// Region of the last success, for small runs. Written by take_small().
+  /// Group of the last success, for small runs. Written by take_small().
   std::uint64_t hint_ = 0;
-  ChunkIndex index_;                ///< The free chunks that this rank knows.
-  std::uint64_t regions_read_ = 0;  ///< Counted where regions are read.
+  ChunkIndex index_;               ///< The free chunks that this rank knows.
+  std::uint64_t groups_read_ = 0;  ///< Counted where groups are read.
 };
 
 }  // namespace acp::middle
