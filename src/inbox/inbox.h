@@ -1,5 +1,5 @@
 // The inbox of a rank: a ring of cells in its memory, into which every rank of
-// the job can write short messages. QMP announces its channels through one, and
+// the job can write short messages. QMP tells of its channels through one, and
 // the older LQCD interface its sends. Nothing here waits.
 //
 // A sender takes a ticket t by adding 1 to the ticket counter. It then owns

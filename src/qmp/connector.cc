@@ -1,4 +1,5 @@
-// Announcements of this rank and for it. Called by Exchange, in starts and in
+// Messages of this rank to other inboxes, and those of its own inbox. Called by
+// Exchange, in starts and in
 // its progress step. Nothing here waits: a message without a cell goes on in a
 // later step.
 #include "qmp/connector.h"
@@ -23,13 +24,13 @@ void Connector::begin(int module,
   receive_ = std::move(receive);
 }
 
-bool Connector::announce(int rank, const Announcement& text) {
+bool Connector::queue(int rank, const InboxMessage& message) {
   const Block block = library_->allocate(sizeof(inbox::Scratch));
   if (!block) {
     return false;
   }
   auto* scratch = reinterpret_cast<inbox::Scratch*>(block.memory);
-  std::memcpy(scratch->message, &text, sizeof text);
+  std::memcpy(scratch->message, &message, sizeof message);
   const acp_ga_t inbox = acpx_module_ga(module_, rank);
   sending_.push_back({block, inbox::Delivery({inbox + offsetof(Inbox, tickets),
                                               inbox + offsetof(Inbox, cell)},
@@ -38,7 +39,7 @@ bool Connector::announce(int rank, const Announcement& text) {
   return true;
 }
 
-/// Moves every announcement on as far as it goes, and frees those that have
+/// Moves every message on as far as it goes, and frees those that have
 /// ended. A failed one is not reported: the layer below has logged it, and the
 /// job is ending.
 bool Connector::send() {
@@ -60,9 +61,9 @@ bool Connector::send() {
 
 bool Connector::receive() {
   bool has_received = false;
-  Announcement text{};
-  while (reader_.take(text)) {
-    receive_(text);
+  InboxMessage message{};
+  while (reader_.take(message)) {
+    receive_(message);
     has_received = true;
   }
   return has_received;

@@ -1,4 +1,4 @@
-// Connects the halves of channels: sends announcements into the inboxes of
+// Connects the halves of channels: sends messages into the inboxes of
 // other ranks, and receives those for this rank. docs/qmp.md, "How halves
 // meet". The caller holds the lock of the process; no function waits.
 #pragma once
@@ -15,16 +15,16 @@ namespace qmp {
 
 class Connector {
  public:
-  using Receive = std::function<void(const Announcement&)>;
+  using Receive = std::function<void(const InboxMessage&)>;
 
   /// `mine` is the inbox of this rank, with which its memory of `module`
-  /// begins. `receive` is called for each announcement.
+  /// begins. `receive` is called for each message.
   void begin(int module, Inbox* mine, LibraryMemory* library, Receive receive);
 
-  /// Queues an announcement for `rank`. False: no memory.
-  bool announce(int rank, const Announcement& text);
+  /// Queues a message for the inbox of `rank`. False: no memory.
+  bool queue(int rank, const InboxMessage& message);
 
-  /// Sends queued announcements and receives new ones. Returns true when at
+  /// Sends queued messages and receives new ones. Returns true when at
   /// least one was delivered, failed, or arrived.
   bool advance();
 
@@ -39,7 +39,7 @@ class Connector {
   bool is_idle() const { return sending_.empty(); }
 
  private:
-  /// An announcement on its way. `block` is the scratch of the delivery.
+  /// A message on its way. `block` is the scratch of the delivery.
   struct Sending {
     Block block;
     inbox::Delivery delivery;
@@ -57,7 +57,7 @@ class Connector {
   Receive receive_;
   // The lock of the process guards the rest.
   inbox::Reader reader_;          ///< Begun by begin(), advanced by receive().
-  std::vector<Sending> sending_;  ///< announce() adds, and send() removes.
+  std::vector<Sending> sending_;  ///< queue() adds, and send() removes.
 };
 
 }  // namespace qmp

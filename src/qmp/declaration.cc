@@ -24,7 +24,7 @@ Job* job_with(QMP_comm_t comm, const MessageMemory* memory) {
   return mine;
 }
 
-/// The half comes first: its announcement goes out while the program declares
+/// The half comes first: its address goes out while the program declares
 /// more.
 QMP_msghandle_t declare(Job& job,
                         QMP_comm_t comm,

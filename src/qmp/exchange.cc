@@ -87,7 +87,7 @@ bool Exchange::begin(int module, std::size_t bytes) {
   library_.begin(memory + sizeof(Inbox), bytes - sizeof(Inbox),
                  start + sizeof(Inbox));
   connector_.begin(module, reinterpret_cast<Inbox*>(memory), &library_,
-                   [this](const Announcement& text) { receive(text); });
+                   [this](const InboxMessage& message) { receive(message); });
   presences_.begin(module, reinterpret_cast<Inbox*>(memory), &library_);
   is_running_ = acpx_add_progress(&run_step, this) == 0;
   return is_running_;
@@ -169,27 +169,28 @@ void Exchange::connect(Half& half, acp_ga_t peer) {
   }
 }
 
-void Exchange::receive(const Announcement& text) {
-  if (text.channel == kRevocation || text.channel == kCall) {
-    revocation_of(text.comm).hear(text);
+void Exchange::receive(const InboxMessage& message) {
+  if (message.channel == kRevocation || message.channel == kCall) {
+    revocation_of(message.comm).hear(message);
     return;
   }
-  const ChannelId mine{text.comm, text.channel, text.from, text.detail == 0};
+  const ChannelId mine{message.comm, message.channel, message.from,
+                       message.detail == 0};
   if (const auto found = halves_.find(mine); found != halves_.end()) {
-    connect(*found->second, text.half);
+    connect(*found->second, message.half);
     if (has_left_) {
       add_end_mark(*found->second);
     }
   } else if (!has_left_) {
-    early_[mine] = text.half;
+    early_[mine] = message.half;
   } else if (mine.channel != kCollective) {
-    end_marks_.add(text.half, !mine.is_receiver, 0);
+    end_marks_.add(message.half, !mine.is_receiver, 0);
   }
 }
 
 /// Global operations have a word of their own, Stage::kLeft. A peer that has
 /// left itself waits for nothing, and a peer that is not known yet is told when
-/// its announcement comes.
+/// it tells the address of its half.
 void Exchange::add_end_mark(const Half& half) {
   if (half.id().channel != kCollective && half.peer() != ACP_GA_NULL &&
       !half.peer_total()) {
@@ -197,8 +198,8 @@ void Exchange::add_end_mark(const Half& half) {
   }
 }
 
-/// The announcement is sent before the half is listed, so without memory
-/// nothing has to be undone. An announcement of the peer may have come before.
+/// The peer is told of the half before the half is listed, so without memory
+/// nothing has to be undone. The peer may have told of its own half before.
 Half* Exchange::half(const ChannelId& id) {
   const std::lock_guard lock(lock_);
   if (const auto found = halves_.find(id); found != halves_.end()) {
@@ -210,14 +211,14 @@ Half* Exchange::half(const ChannelId& id) {
   } else {
     made = std::make_unique<SendHalf>(id, library_);
   }
-  const Announcement text{made->address(),
-                          id.comm,
-                          id.channel,
-                          static_cast<std::uint32_t>(acp_rank()),
-                          id.is_receiver ? 1U : 0U,
-                          0};
+  const InboxMessage message{made->address(),
+                             id.comm,
+                             id.channel,
+                             static_cast<std::uint32_t>(acp_rank()),
+                             id.is_receiver ? 1U : 0U,
+                             0};
   if (made->address() == ACP_GA_NULL ||
-      !connector_.announce(static_cast<int>(id.peer), text)) {
+      !connector_.queue(static_cast<int>(id.peer), message)) {
     return nullptr;
   }
   Half* result = made.get();

@@ -74,8 +74,8 @@ class Exchange {
 
   Presences& presences() { return presences_; }
 
-  /// The half named by `id`; made and announced by the first call. nullptr: no
-  /// memory.
+  /// The half named by `id`; the first call makes it and tells the peer.
+  /// nullptr: no memory.
   Half* half(const ChannelId& id);
 
   /// Starts the transfers from `first` along `next`. None of them is active.
@@ -152,7 +152,7 @@ class Exchange {
   static Half* open_half(Transfer* first);
   bool end_if_over(Half& half, Transfer* first);
   void add_end_mark(const Half& half);
-  void receive(const Announcement& text);
+  void receive(const InboxMessage& message);
   void connect(Half& half, acp_ga_t peer);
   void list(Half& half);
   void start_one(Transfer& transfer, Batch* batch);

@@ -49,11 +49,10 @@ class Half {
 
   const ChannelId& id() const { return id_; }
 
-  /// The address for the announcement to the peer. ACP_GA_NULL: there was no
-  /// memory.
+  /// The address that the peer is told. ACP_GA_NULL: there was no memory.
   acp_ga_t address() const { return block_.address; }
 
-  /// The peer has announced its half, at `peer`. Returns false when there is no
+  /// The peer has told the address of its half. Returns false when there is no
   /// memory to write to it from.
   virtual bool connect(acp_ga_t peer) = 0;
 

@@ -188,7 +188,7 @@ static_assert(sizeof(PairBox) == 32896);
 ///                for them
 ///   kCall        the sender waits for the receiver   number  kind        bytes
 ///                in this operation
-struct Announcement {
+struct InboxMessage {
   std::uint64_t half;
   std::uint32_t comm;  ///< Number of the communicator.
   std::uint32_t channel;
@@ -197,8 +197,8 @@ struct Announcement {
   std::uint64_t amount;
 };
 
-static_assert(sizeof(Announcement) == 32 &&
-              sizeof(Announcement) <= inbox::kMessageBytes);
+static_assert(sizeof(InboxMessage) == 32 &&
+              sizeof(InboxMessage) <= inbox::kMessageBytes);
 
 inline constexpr std::uint32_t kRevocation = 0xfffffffe;
 inline constexpr std::uint32_t kCall = 0xfffffffd;

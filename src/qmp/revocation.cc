@@ -25,25 +25,25 @@ void Revocation::revoke(const Cause& cause) {
   }
 }
 
-void Revocation::hear(const Announcement& text) {
-  const auto rank = static_cast<int>(text.from);
-  if (text.channel == kCall) {
-    calls_[rank] = {{text.half, static_cast<std::uint8_t>(text.detail)},
-                    text.amount};
+void Revocation::hear(const InboxMessage& message) {
+  const auto rank = static_cast<int>(message.from);
+  if (message.channel == kCall) {
+    calls_[rank] = {{message.half, static_cast<std::uint8_t>(message.detail)},
+                    message.amount};
     return;
   }
   std::uint64_t& parted = parted_.try_emplace(rank, kNever).first->second;
-  parted = std::min(parted, text.half);
-  revoke({text.half, static_cast<int>(text.detail),
-          static_cast<QMP_status_t>(text.amount)});
+  parted = std::min(parted, message.half);
+  revoke({message.half, static_cast<int>(message.detail),
+          static_cast<QMP_status_t>(message.amount)});
 }
 
 void Revocation::ask(int rank, const Call& call) {
   // Without memory the question is left out: the wait asks again when its
   // length has doubled.
-  (void)connector_.announce(rank, {call.tag.number, comm_, kCall,
-                                   static_cast<std::uint32_t>(acp_rank()),
-                                   call.tag.kind, call.bytes});
+  (void)connector_.queue(rank, {call.tag.number, comm_, kCall,
+                                static_cast<std::uint32_t>(acp_rank()),
+                                call.tag.kind, call.bytes});
 }
 
 bool Revocation::has_parted(int rank, std::uint64_t operation) const {
@@ -68,14 +68,14 @@ void Revocation::tell() {
   if (is_sending_ || from >= told_) {
     return;
   }
-  const Announcement text{from,
-                          comm_,
-                          kRevocation,
-                          static_cast<std::uint32_t>(acp_rank()),
-                          static_cast<std::uint32_t>(cause_.rank),
-                          static_cast<std::uint64_t>(cause_.status)};
+  const InboxMessage message{from,
+                             comm_,
+                             kRevocation,
+                             static_cast<std::uint32_t>(acp_rank()),
+                             static_cast<std::uint32_t>(cause_.rank),
+                             static_cast<std::uint64_t>(cause_.status)};
   for (const int rank : partners_) {
-    if (!connector_.announce(rank, text)) {
+    if (!connector_.queue(rank, message)) {
       (void)fail(QMP_NOMEM_ERR,
                  "no memory to tell rank %d that global operations fail on a "
                  "communicator: it may wait for ever; end the job",

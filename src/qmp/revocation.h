@@ -43,7 +43,7 @@ class Revocation {
   void revoke(const Cause& cause);
 
   /// Takes a notice or a call of another rank.
-  void hear(const Announcement& text);
+  void hear(const InboxMessage& message);
 
   /// Tells a partner in which operation this node waits for it. When two nodes
   /// wait for each other in different operations, both learn it.
