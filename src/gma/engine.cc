@@ -233,7 +233,7 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
     }
   }
   if (departure != Departure::kHeld) {
-    transports_.announce_deadline();
+    transports_.wake_for_deadline();
   }
   return sequence;
 }
@@ -404,14 +404,14 @@ Arrivals Engine::progress() {
   } else {
     flush();
   }
-  transports_.announce_deadline();  // arrivals want acknowledgements in time
+  transports_.wake_for_deadline();  // arrivals want acknowledgements in time
   return has_copied ? std::max(arrivals, Arrivals::kSome) : arrivals;
 }
 
 void Engine::send_kept() {
   const std::lock_guard lock(mutex_);
   flush();
-  transports_.announce_deadline();
+  transports_.wake_for_deadline();
 }
 
 /// A rank whose endpoint cannot be had learns of the memory when it asks.
@@ -438,7 +438,7 @@ void Engine::run_locked(const std::function<void()>& work) {
   work();
   (void)settle();
   flush();
-  transports_.announce_deadline();
+  transports_.wake_for_deadline();
 }
 
 void Engine::reset(Rank new_rank) {

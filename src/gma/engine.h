@@ -83,7 +83,7 @@ class Transports {
   /// Like flush(), but keeps messages to peers that owe an answer.
   virtual void flush_idle() = 0;
   /// Wakes the epoll sleeper if a transport has to act before its sleep ends.
-  virtual void announce_deadline() = 0;
+  virtual void wake_for_deadline() = 0;
 };
 
 class Engine final : private OperationOwner {

@@ -74,7 +74,7 @@ class WaitHost {
   virtual Status sync_health() { return health(); }
 
   /// Sleeps until woken, `limit` passes, or is_done() holds after the sleeper
-  /// has announced itself.
+  /// is marked asleep.
   virtual void sleep(const std::function<bool()>& is_done, Duration limit) = 0;
 
   /// Sleeps until `sleep_word` is woken or `limit` passes. The thread makes no

@@ -13,9 +13,9 @@ namespace acp::runtime {
 
 namespace {
 
-/// Looks before a wait is announced. They take about as long as two ranks need
-/// that come at the same time (142 to 162 ns). So such a barrier announces
-/// nothing.
+/// Looks before a rank marks itself as waiting. They take about as long as two
+/// ranks need that come at the same time (142 to 162 ns). So such a barrier
+/// marks nothing.
 constexpr int kShortSpin = 256;
 /// Yields where ranks share cores. A barrier of 4 or 8 ranks on 2 cores is
 /// fastest with 4 of them and no spinning. Each may cost a tick of the

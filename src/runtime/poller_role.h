@@ -12,7 +12,7 @@ namespace acp::runtime {
 
 /// Thread-safe. The stores of a thread in the role are visible to the next
 /// thread in the role. All accesses are seq_cst: a caller that has promised
-/// itself the role and the thread that announces its sleep must not miss each
+/// itself the role and the thread that marks itself asleep must not miss each
 /// other.
 class PollerRole {
  public:

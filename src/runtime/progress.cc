@@ -43,16 +43,16 @@ class Progress::Sleeper : public EpollSleeper {
 
   bool wait(TimePoint limit) final { return progress_.watch_.wait(limit); }
 
-  void withdraw() final {
-    progress_.mine_.asleep.fetch_and(~announced_, std::memory_order_seq_cst);
+  void mark_awake() final {
+    progress_.mine_.asleep.fetch_and(~mark_, std::memory_order_seq_cst);
   }
 
  protected:
   /// Seq_cst: the partners are ring_signal(), ShmEndpoint::send(),
   /// rouse_sleeper() and wake_callers().
-  void announce_as(std::uint64_t wishes) {
-    announced_ = protocol::kThreadAsleep | wishes;
-    progress_.mine_.asleep.fetch_or(announced_, std::memory_order_seq_cst);
+  void mark_asleep_with(std::uint64_t wishes) {
+    mark_ = protocol::kThreadAsleep | wishes;
+    progress_.mine_.asleep.fetch_or(mark_, std::memory_order_seq_cst);
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 
@@ -67,7 +67,7 @@ class Progress::Sleeper : public EpollSleeper {
   Progress& progress_;
 
  private:
-  std::uint64_t announced_ = 0;  ///< Bits of SliceHeader::asleep.
+  std::uint64_t mark_ = 0;  ///< Bits of SliceHeader::asleep.
 };
 
 /// A caller that waits and has the role of the poller. It takes the engine's
@@ -77,8 +77,9 @@ class Progress::Caller final : public Sleeper {
   Caller(Progress& progress, const std::function<bool()>& is_done)
       : Sleeper(progress), is_done_(is_done) {}
 
-  void announce() override {
-    announce_as(protocol::kThreadWantsSignals | protocol::kWantsCompletions);
+  void mark_asleep() override {
+    mark_asleep_with(protocol::kThreadWantsSignals |
+                     protocol::kWantsCompletions);
   }
 
   bool arm(TimePoint& limit) override {
@@ -165,9 +166,9 @@ class Progress::Thread final : public ProgressActions, public Sleeper {
   }
 
   /// Signals are only for steps here: waiting callers have a futex.
-  void announce() override {
-    announce_as(progress_.steps_.is_empty() ? 0
-                                            : protocol::kThreadWantsSignals);
+  void mark_asleep() override {
+    mark_asleep_with(
+        progress_.steps_.is_empty() ? 0 : protocol::kThreadWantsSignals);
   }
 
   bool arm(TimePoint& limit) override {
@@ -176,7 +177,7 @@ class Progress::Thread final : public ProgressActions, public Sleeper {
     return is_quiet;
   }
 
-  /// A step that was added before the announcement, and that the last pass did
+  /// A step that was added before the mark, and that the last pass did
   /// not run, shows in the count. A step that is added later rouses the
   /// sleeper.
   bool is_over() override {
@@ -371,7 +372,7 @@ void Progress::sleep_on(const gma::SleepWord& sleep_word, Duration limit) {
   awake_callers_.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Announce, read the doorbell, look again, sleep: gmm/doorbell.h has the
+/// Mark, read the doorbell, look again, sleep: gmm/doorbell.h has the
 /// waker's half. The thread in the role of the poller receives messages.
 void Progress::sleep_on_futex(const std::function<bool()>& is_done,
                               Duration limit) {
@@ -399,7 +400,7 @@ void Progress::rouse_sleeper() noexcept {
 }
 
 /// Comes before each run of the steps. Relaxed: a sleeper has made a full fence
-/// after its announcement, and elsewhere a wish that is not seen yet stays.
+/// after it has marked itself, and elsewhere a wish that is not seen yet stays.
 void Progress::take_wish() noexcept {
   if (steps_are_wanted_.load(std::memory_order_relaxed)) {
     steps_are_wanted_.exchange(false, std::memory_order_seq_cst);

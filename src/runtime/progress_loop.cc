@@ -57,9 +57,9 @@ bool sleep_in_epoll(EpollSleeper& sleeper, TimePoint limit) {
   if (!sleeper.watch_transports()) {
     limit = std::min(limit, sleeper.now() + ProgressStates::kTick);
   }
-  sleeper.announce();  // invariant 2
+  sleeper.mark_asleep();  // invariant 2
   const bool was_woken = may_sleep(sleeper, limit) && sleeper.wait(limit);
-  sleeper.withdraw();
+  sleeper.mark_awake();
   sleeper.disarm();
   return was_woken;
 }

@@ -3,15 +3,16 @@
 // Progress's. Tests run actions of other threads between any two of them.
 //
 // No wake-up is lost because of these invariants. A waker does two things: it
-// stores the reason to wake, and then wakes the sleeper if it is announced. All
-// these accesses are seq_cst, and so one of the two sees the other's store.
+// stores the reason to wake, and then wakes the sleeper if it is marked asleep.
+// All these accesses are seq_cst, and so one of the two sees the other's store.
 //
 //  1. The doorbell socket is emptied before the last look. A waker stores its
 //     reason before it sends a token, so the last look finds the reason of each
 //     token that is thrown away.
-//  2. The sleeper is announced before its last look. The last look finds each
+//  2. The sleeper is marked asleep before its last look. The last look finds
+//  each
 //     reason that was stored before it. The waker of a later reason sees the
-//     announcement, and its token ends the sleep.
+//     mark, and its token ends the sleep.
 //  3. The last look covers everything that a wake-up can be for:
 //     messages and packets (arm), time-outs of the transports (arm's deadline),
 //     the end of the wait or of the thread, a step that was added, a caller
@@ -19,14 +20,14 @@
 //  4. The deadline up to which the sleeper sleeps is published under the
 //     engine's mutex, in the same section that reads it. A caller that brings
 //     about an earlier one, under the same mutex, rouses the sleeper.
-//  5. Only the thread in the role of the poller announces and withdraws an
-//     epoll sleeper, and it withdraws before it gives the role away.
-//  6. Transports are in epoll from before the announcement to the end of the
+//  5. Only the thread in the role of the poller marks itself asleep in epoll.
+//     It takes the mark away before it gives the role away.
+//  6. Transports are in epoll from before the mark to the end of the
 //     sleep, or the sleep is short. The thread that takes them out of epoll has
 //     the role.
-//  7. The nap word is read, then the stay beside the caller is announced, then
+//  7. The nap word is read, then the stay beside the caller is marked, then
 //     the role is looked at. A caller gives the role back before it looks for
-//     that announcement at the end of its wait, and then moves the word.
+//     that mark at the end of its wait, and then moves the word.
 //  8. Steps that are wanted run after a pass, and in a last look. The wish is
 //     cleared before they run, so a wish that comes meanwhile stays. The thread
 //     naps beside active callers for 1 ms at most, and then looks at the wish
@@ -55,7 +56,7 @@ class EpollSleeper {
   virtual void empty_doorbell() = 0;
   /// False: the system refuses, so arrivals do not end the sleep.
   virtual bool watch_transports() = 0;
-  virtual void announce() = 0;
+  virtual void mark_asleep() = 0;
   /// False: messages have arrived. Lowers `limit` to the next deadline of the
   /// transports and publishes it.
   virtual bool arm(TimePoint& limit) = 0;
@@ -64,7 +65,7 @@ class EpollSleeper {
   virtual ProgressSteps::Outcome run_steps_again() = 0;
   /// True when the doorbell or an arrival ended it.
   virtual bool wait(TimePoint limit) = 0;
-  virtual void withdraw() = 0;
+  virtual void mark_awake() = 0;
   virtual void disarm() = 0;
 
   /// Longest sleep after a step that found its data in use.

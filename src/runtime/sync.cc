@@ -46,7 +46,7 @@ Status Sync::begin_reset() {
   }
   const std::uint64_t before = barriers_;
   watch_.begin_reset(next_barrier());
-  announce(protocol::AbsenceKind::kResetting, next_barrier());
+  enter_absence(protocol::AbsenceKind::kResetting, next_barrier());
   Status status = meet(TimePoint::max());
   if (status == Status::kOk) {
     status = meet(TimePoint::max());
@@ -91,7 +91,7 @@ Status Sync::meet(TimePoint deadline) {
 /// first absence is logged; those that follow come from it.
 void Sync::note_absence(const protocol::Absence& absence) {
   if (absence.kind == protocol::AbsenceKind::kResetting) {
-    announce(protocol::AbsenceKind::kBesideReset, absence.barrier);
+    enter_absence(protocol::AbsenceKind::kBesideReset, absence.barrier);
   }
   has_sync_met_reset_ = has_sync_met_reset_ ||
                         absence.kind == protocol::AbsenceKind::kResetting ||
@@ -130,11 +130,11 @@ void Sync::log_absence(const protocol::Absence& absence) const {
 
 void Sync::begin_finalize() {
   watch_.begin_finalize();
-  announce(protocol::AbsenceKind::kLeaving, barriers_);
+  enter_absence(protocol::AbsenceKind::kLeaving, barriers_);
 }
 
 void Sync::end_modules() {
-  announce(protocol::AbsenceKind::kLeft, barriers_);
+  enter_absence(protocol::AbsenceKind::kLeft, barriers_);
 }
 
 /// No rank writes the word before the next acp_reset. acprun has carried it to
@@ -147,7 +147,7 @@ void Sync::note_met_in_reset() noexcept {
 /// The launcher hears of an absence that changes the words of this host. It
 /// also hears of each acp_reset whose number differs from theirs, because it
 /// compares the numbers.
-void Sync::announce(protocol::AbsenceKind kind, std::uint64_t barrier) {
+void Sync::enter_absence(protocol::AbsenceKind kind, std::uint64_t barrier) {
   const protocol::Absence absence{kind, engine_.space().my_rank(),
                                   static_cast<std::uint32_t>(barrier)};
   const bool is_new = header_.absences.enter(absence);

@@ -68,7 +68,7 @@ class Sync {
   Status meet(TimePoint deadline);
   void note_absence(const protocol::Absence& absence);
   void log_absence(const protocol::Absence& absence) const;
-  void announce(protocol::AbsenceKind kind, std::uint64_t barrier);
+  void enter_absence(protocol::AbsenceKind kind, std::uint64_t barrier);
 
   std::uint64_t next_barrier() const noexcept {
     return barriers_ + (is_open_ ? 0 : 1);

@@ -118,7 +118,7 @@ void TransportSet::flush_idle() {
 
 /// While no thread sleeps in epoll, none has to be woken: then the cost of
 /// asking each transport is spared.
-void TransportSet::announce_deadline() {
+void TransportSet::wake_for_deadline() {
   if (is_armed_ && (net_ != nullptr || engine_->has_unsent())) {
     on_deadline_(next_deadline());
   }

@@ -47,7 +47,7 @@ class TransportSet final : public gma::Endpoints,
   gma::Arrivals poll() override;
   void flush() override;
   void flush_idle() override;
-  void announce_deadline() override;
+  void wake_for_deadline() override;
   Result<transport::Endpoint*> endpoint(transport::ProcId proc,
                                         transport::Color color) override;
   void start_copy(transport::ProcId proc,

@@ -47,7 +47,7 @@ TEST_CASE("engine: what is held wakes nobody until it is sent",
   rank.issue_signal(Departure::kHeld);
   rank.issue_signal(Departure::kHeld);
   CHECK(rank.flushes() == 0);
-  CHECK(rank.announcements() == 0);
+  CHECK(rank.wakes_for_deadline() == 0);
   SECTION("by the caller") {
     rank.engine.send_kept();
   }
@@ -58,22 +58,23 @@ TEST_CASE("engine: what is held wakes nobody until it is sent",
     rank.pass(Arrivals::kNone);
   }
   CHECK(rank.flushes() == 1);
-  CHECK(rank.announcements() == 1);
+  CHECK(rank.wakes_for_deadline() == 1);
 }
 
-TEST_CASE("engine: what may wait a while is announced", "[gma][engine]") {
+TEST_CASE("engine: a message that may wait tells the sleeper its deadline",
+          "[gma][engine]") {
   EngineUnderTest rank;
   rank.issue_signal(Departure::kLater);
   CHECK(rank.flushes() == 0);
-  CHECK(rank.announcements() == 1);
+  CHECK(rank.wakes_for_deadline() == 1);
 }
 
-TEST_CASE("engine: a pass that leaves something announces it",
+TEST_CASE("engine: a pass that leaves something tells the sleeper its deadline",
           "[gma][engine]") {
   EngineUnderTest rank;
   rank.pass(Arrivals::kSignal);
   CHECK(rank.flushes() == 0);
-  CHECK(rank.announcements() == 1);
+  CHECK(rank.wakes_for_deadline() == 1);
 }
 
 TEST_CASE("engine: a signal of the runtime takes along what a pass left",

@@ -39,7 +39,7 @@ class EngineUnderTest final : private Endpoints,
 
   int flushes() const noexcept { return flushes_; }
 
-  int announcements() const noexcept { return announcements_; }
+  int wakes_for_deadline() const noexcept { return wakes_for_deadline_; }
 
   /// How often a caller that sleeps in epoll would have been woken.
   int wakes() const noexcept { return wakes_; }
@@ -86,7 +86,7 @@ class EngineUnderTest final : private Endpoints,
 
   void flush_idle() override {}
 
-  void announce_deadline() override { ++announcements_; }
+  void wake_for_deadline() override { ++wakes_for_deadline_; }
 
   bool make_progress() override { return engine.progress() != Arrivals::kNone; }
 
@@ -109,7 +109,7 @@ class EngineUnderTest final : private Endpoints,
   WaitPolicy policy_;
   Arrivals arrivals_ = Arrivals::kNone;
   int flushes_ = 0;
-  int announcements_ = 0;
+  int wakes_for_deadline_ = 0;
   int wakes_ = 0;
   std::function<void()> arrive_;
 

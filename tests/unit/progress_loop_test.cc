@@ -20,7 +20,8 @@ constexpr std::uint64_t kSignals = 2;
 constexpr std::uint64_t kCompletions = 4;
 
 /// A rank with a sleeper in it, the progress thread or a caller. Events
-/// act on it as real wakers do: they store, then wake the announced sleeper.
+/// act on it as real wakers do: they store, then wake the sleeper that is
+/// marked asleep.
 class World : public ProgressActions, public EpollSleeper {
  public:
   using Event = std::function<void(World&)>;
@@ -196,7 +197,7 @@ class World : public ProgressActions, public EpollSleeper {
     return can_watch;
   }
 
-  void announce() override {
+  void mark_asleep() override {
     act();
     bits = kAsleep | (is_caller  ? kSignals | kCompletions
                       : has_step ? kSignals
@@ -245,7 +246,7 @@ class World : public ProgressActions, public EpollSleeper {
     return false;
   }
 
-  void withdraw() override {
+  void mark_awake() override {
     act();
     bits = 0;
   }
@@ -464,7 +465,7 @@ TEST_CASE("progress loop: the end of a caller's wait ends the stay beside it",
   const std::vector<Named> ends = {
       {"its wait ends",
        [](World& world) {
-         world.message = true;  // the caller has announced nothing any more
+         world.message = true;  // the caller is marked asleep no more
          world.end_callers_wait();
        }},
       {"the end", &World::stop},

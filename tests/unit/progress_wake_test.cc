@@ -119,12 +119,12 @@ TEST_CASE("progress: wanted steps run beside a caller that runs none",
   CHECK(is_prompt);
 }
 
-TEST_CASE("progress: the thread runs the steps after its announcement",
+TEST_CASE("progress: the thread runs the steps after its mark",
           "[runtime][progress][wake]") {
   bool has_come = false;  // outlives the thread
   RankUnderTest rank;
   ProbeStep step(rank);
-  // The waker has seen no announcement, so it has woken no thread.
+  // The waker has seen no mark, so it has woken no thread.
   rank.transport->on_arm = [&] {
     if (!std::exchange(has_come, true)) {
       step.has_work.store(true);
@@ -140,9 +140,9 @@ TEST_CASE("progress: the thread does not sleep past a step that was added",
           "[runtime][progress][wake]") {
   RankUnderTest rank;
   ProbeStep step(rank);
-  // A step that comes during a pass finds no announcement, so it wakes no
+  // A step that comes during a pass finds no mark, so it wakes no
   // thread. The thread may have looked at the steps before that, and may have
-  // announced a sleep without signals. So it makes a second pass.
+  // marked a sleep without signals. So it makes a second pass.
   rank.transport->on_first_poll = [&] {
     (void)step.add();
   };
@@ -150,7 +150,7 @@ TEST_CASE("progress: the thread does not sleep past a step that was added",
   CHECK(comes_true([&] { return rank.transport->polls.load() >= 2; }));
 }
 
-TEST_CASE("progress: a caller runs the steps after its announcement",
+TEST_CASE("progress: a caller runs the steps after its mark",
           "[runtime][progress][wake]") {
   RankUnderTest rank;
   ProbeStep step(rank);
@@ -220,15 +220,15 @@ TEST_CASE("progress: only a time-out before the end of a sleep ends it, once",
 }
 
 // A step that waits must not take the role of the poller. The bits that its
-// caller announces show that.
+// caller sets show that.
 TEST_CASE("progress: a caller inside a step leaves epoll to the thread",
           "[runtime][progress][wake]") {
   RankUnderTest rank;
   ProbeStep step(rank);
-  std::uint64_t announced = 0;
+  std::uint64_t bits = 0;
   step.on_test = [&] {
     const auto look = [&] {
-      announced = rank.announced();
+      bits = rank.asleep_bits();
       return true;
     };
     rank.progress->sleep(look, kNever);
@@ -239,8 +239,8 @@ TEST_CASE("progress: a caller inside a step leaves epoll to the thread",
   REQUIRE(step.is_slept_over());
   rank.progress->make_progress();
   REQUIRE(step.runs_of_test.load() == 1);
-  CHECK((announced & protocol::kWantsCompletions) == 0);
-  CHECK((announced & UINT32_MAX) == protocol::kWaiterOne);
+  CHECK((bits & protocol::kWantsCompletions) == 0);
+  CHECK((bits & UINT32_MAX) == protocol::kWaiterOne);
 }
 
 TEST_CASE("progress: the end of a wait ends the thread's stay beside it",

@@ -67,7 +67,7 @@ class SilentTransport final : public transport::Transport {
   TimePoint deadline = TimePoint::max();
   bool is_armed = false;
   /// Hooks, written before the thread starts. on_arm runs in the last look of a
-  /// sleeper, after its announcement.
+  /// sleeper, after its mark.
   std::function<void()> on_first_poll;
   std::function<void()> on_arm;
   std::atomic<int> polls{0};
@@ -102,7 +102,7 @@ class RankUnderTest {
 
   void start() { REQUIRE(progress->start() == Status::kOk); }
 
-  std::uint64_t announced() const {
+  std::uint64_t asleep_bits() const {
     return host_.segment().slice_header(0).asleep.load();
   }
 
@@ -160,7 +160,8 @@ struct ProbeStep {
       self.worked_at.store(SteadyClock().now());
     }
     const bool has_moved = self.has_work.exchange(false);
-    if ((self.rank.announced() & protocol::kThreadAsleep) != 0 && !has_moved) {
+    if ((self.rank.asleep_bits() & protocol::kThreadAsleep) != 0 &&
+        !has_moved) {
       self.has_found_nothing.store(true);
     }
     return has_moved ? 1 : 0;

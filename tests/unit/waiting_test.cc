@@ -192,7 +192,7 @@ TEST_CASE("waiting: progress alone may end a wait before any sleep",
   }
 }
 
-TEST_CASE("waiting: a wait is announced while it lasts", "[gma][waiting]") {
+TEST_CASE("waiting: a wait is counted while it lasts", "[gma][waiting]") {
   FakeHost host;
   CHECK(wait_until(host, purpose_of(std::chrono::microseconds(10)),
                    TimePoint::max(), [&] {
