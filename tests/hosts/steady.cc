@@ -139,19 +139,19 @@ class Watch {
 
 /// Tells which call comes next. The tests wait for this line, which comes
 /// before the call: they look afterwards whether the process sleeps.
-void announce(int rank, const std::string& what) {
+void tell(int rank, const std::string& what) {
   std::printf("rank %d %s\n", rank, what.c_str());
   std::fflush(stdout);
 }
 
 /// Tells that the call comes next. The absent rank leaves the other ranks alone
 /// in their call until the job is ended.
-void announce_or_stay_out(int rank, const std::string& call, int absent) {
+void tell_or_stay_out(int rank, const std::string& call, int absent) {
   if (rank != absent) {
-    announce(rank, "calls acp_" + call);
+    tell(rank, "calls acp_" + call);
     return;
   }
-  announce(rank, "stays out of acp_" + call);
+  tell(rank, "stays out of acp_" + call);
   for (;;) {
     ::pause();
   }
@@ -161,7 +161,7 @@ void announce_or_stay_out(int rank, const std::string& call, int absent) {
 void reset_until_the_end(const Rank& rank) {
   for (bool is_first = true; acp_reset(rank.me) == 0; is_first = false) {
     if (is_first) {
-      announce(rank.me, "goes on with acp_reset");
+      tell(rank.me, "goes on with acp_reset");
     }
   }
 }
@@ -172,7 +172,7 @@ void enter_call(const Rank& rank, const std::string& call, int absent) {
   if (call == "resets") {
     return reset_until_the_end(rank);
   }
-  announce_or_stay_out(rank.me, call, absent);
+  tell_or_stay_out(rank.me, call, absent);
   if (call == "reset") {
     acp_reset(rank.me);
   }
@@ -187,7 +187,7 @@ int main(int argc, char** argv) {
   const int absent = argc > 3 ? std::stoi(argv[3]) : -1;
   if (call == "init") {
     // acprun tells each rank its number; acp_rank is not available yet.
-    announce_or_stay_out(std::stoi(std::getenv("ACP_RANK")), call, absent);
+    tell_or_stay_out(std::stoi(std::getenv("ACP_RANK")), call, absent);
   }
   if (acp_init(&argc, &argv) != 0 || argc < 2) {
     return 1;

@@ -1,5 +1,5 @@
 // The row of acp_sync of all ranks. rows.cc lists it, and runner.cc runs it. No
-// rank may call acp_sync more often than rank 0 has announced, or the next row
+// rank may call acp_sync more often than rank 0 has told, or the next row
 // would begin on one rank alone.
 #include "rows.h"
 #include "timing.h"
@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kBatch = 64;
 
 /// Rank 0 tells the other ranks how many acp_sync follow; 0 ends the row.
-void announce(const Context& context, std::uint64_t count) {
+void tell_count(const Context& context, std::uint64_t count) {
   for (int rank = 1; rank < context.procs; ++rank) {
     context.memory.put_word(rank, Word::kCount, count);
   }
@@ -21,7 +21,7 @@ void announce(const Context& context, std::uint64_t count) {
 }
 
 /// True when every rank has finished `batches`, as it must have after the
-/// acp_sync of announce().
+/// acp_sync of tell_count().
 bool all_reached(const Context& context, std::uint64_t batches) {
   bool ok = true;
   for (int rank = 1; rank < context.procs; ++rank) {
@@ -30,15 +30,15 @@ bool all_reached(const Context& context, std::uint64_t batches) {
   return ok;
 }
 
-/// Each batch begins with announce(), outside of the timed part; it also shows
-/// whether a rank left the batch before too early.
+/// Each batch begins with tell_count(), outside of the timed part; it also
+/// shows whether a rank left the batch before too early.
 Outcome run_sync(Context& context, Samples& samples) {
   const std::int64_t start = now_ns();
   std::uint64_t batches = 0;
   bool ok = true;
   std::int64_t after = start;
   do {
-    announce(context, kBatch);
+    tell_count(context, kBatch);
     ok &= all_reached(context, batches);
     const std::int64_t before = now_ns();
     for (std::uint64_t i = 0; i < kBatch; ++i) {
@@ -50,7 +50,7 @@ Outcome run_sync(Context& context, Samples& samples) {
     const double ns = static_cast<double>(after - before) - clock_cost_ns();
     if (!samples.add(ns, kBatch)) break;
   } while (after - start < context.time_ns || samples.batches() < 3);
-  announce(context, 0);
+  tell_count(context, 0);
   return expect(ok && all_reached(context, batches),
                 "a rank was not where the others were");
 }

@@ -215,7 +215,7 @@ bool Sender::ask_for_credit() {
       (queue_.is_empty() && !has_end_to_write)) {
     return false;
   }
-  if (is_unannounced_) {
+  if (owes_doorbell_) {
     ring_doorbell();
   }
   if (load(direct_->wants_credit) != 0) {
@@ -300,7 +300,7 @@ bool Sender::write(Record record, const void* bytes, std::uint64_t size) {
     return true;
   }
   produced_ += length;
-  is_unannounced_ = true;
+  owes_doorbell_ = true;
   return true;
 }
 
@@ -448,7 +448,7 @@ void Sender::ring_doorbell() {
   const std::array ops = {
       add8(receiver_rank_block_ + offsetof(RankBlock, doorbell), 1, true)};
   (void)channel::post(ops);  // to memory that is mapped here: never refused
-  is_unannounced_ = false;
+  owes_doorbell_ = false;
 }
 
 }  // namespace acp::middle::channel

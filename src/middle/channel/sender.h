@@ -112,7 +112,7 @@ class Sender {
   bool is_closing_ = false;  ///< Set by close().
   bool is_end_written_ = false;
   /// Records were written since the last doorbell.
-  bool is_unannounced_ = false;
+  bool owes_doorbell_ = false;
   ReceiverBlock* direct_ = nullptr;
   /// Where records are written: the ring or the mirror.
   std::byte* ring_ = nullptr;
