@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
@@ -95,6 +96,10 @@ QMP_status_t fail(QMP_status_t status, const char* format, ...) {
   va_end(words);
   last_failure() = {status, text.data()};
   (void)QMP_error("%s", text.data());
+  if (const Machine* mine = machine();
+      mine != nullptr && mine->ends_job_on_failure) {
+    acp_abort(text.data());
+  }
   return status;
 }
 
@@ -128,6 +133,9 @@ QMP_status_t begin() {
   // runs until the end.
   g_machine = new Machine;
   g_machine->hosts = Hosts(QMP_get_number_of_nodes());
+  std::uint64_t errors = 0;  // 1 is abort
+  g_machine->ends_job_on_failure =
+      acpx_setting("ACP_ERRORS", &errors) == 0 && errors == 1;
   if (const char* text = std::getenv("QMP_WAIT_TIMEOUT")) {
     const double seconds = std::strtod(text, nullptr);  // QMP has checked it
     g_machine->wait_timeout_ms =

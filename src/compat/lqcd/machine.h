@@ -16,6 +16,8 @@ struct Machine {
   Hosts hosts;
   Mailbox mailbox;
   int wait_timeout_ms = 600'000;  ///< -1: no limit.
+  /// ACP_ERRORS is abort. Written by begin().
+  bool ends_job_on_failure = false;
 };
 
 /// nullptr before initMachine and after shutdownMachine.
