@@ -171,20 +171,10 @@ void TransportSet::forget_regions() {
   }
 }
 
-gmm::Rank TransportSet::rank_of(transport::ProcId proc) const {
-  gmm::Rank rank = 0;
-  while (rank + 1 < segment_.header().procs &&
-         segment_.proc_of_rank()[rank].load(std::memory_order_relaxed) !=
-             proc) {
-    ++rank;
-  }
-  return rank;
-}
-
 void TransportSet::on_peer_failed(transport::ProcId peer,
                                   std::string_view why) {
-  const std::string text =
-      fmt::format("rank {} is lost: {}", rank_of(peer), why);
+  const std::string text = fmt::format(
+      "{} is lost: {}", protocol::name_of_proc(segment_, peer), why);
   log_error("{}", text);
   agent_->forget_peer(peer);
   dead_proc_.store(peer, std::memory_order_release);

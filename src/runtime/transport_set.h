@@ -89,8 +89,6 @@ class TransportSet final : public gma::Endpoints,
 
   void list_all();
 
-  gmm::Rank rank_of(transport::ProcId proc) const;
-
   const protocol::HostSegment& segment_;
   std::unique_ptr<transport::Transport> host_;
   std::unique_ptr<transport::Transport> rdma_;

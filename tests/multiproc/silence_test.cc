@@ -9,15 +9,27 @@
 
 using namespace std::chrono_literals;
 
-TEST_CASE("silence: a stopped rank is named by the one that waits for it",
-          "[silence]") {
-  const std::string pattern = GENERATE("stop_word", "stop_sync");
+namespace {
+
+/// Rank 1 stops in a job of two, and rank 0 has to say which rank it has lost.
+void lose_rank(const std::string& pattern, const std::string& lost) {
   job::Job run({ACPRUN, "-np", "2", TALK, pattern, "0"},
                {"ACP_NET=udp", "ACP_UDP_SILENCE=1"});
   const job::Outcome outcome = run.wait(60s);
   INFO(outcome.output);
   REQUIRE(outcome.is_over);
   CHECK(outcome.status != 0);
-  CHECK(outcome.output.find("rank 1 is lost: it does not answer") !=
+  CHECK(outcome.output.find(lost + " is lost: it does not answer") !=
         std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("silence: a stopped rank is named by the one that waits for it",
+          "[silence]") {
+  lose_rank(GENERATE("stop_word", "stop_sync"), "rank 1");
+}
+
+TEST_CASE("silence: a stopped rank is named by both its numbers", "[silence]") {
+  lose_rank("stop_renumbered", "rank 1 (started as rank 0)");
 }

@@ -156,6 +156,9 @@ int main(int argc, char** argv) {
     all(count);
   } else if (pattern == "stop_sync" || pattern == "stop_word") {
     stop(pattern == "stop_sync");
+  } else if (pattern == "stop_renumbered") {
+    acp_reset(1 - acp_rank());
+    stop(false);
   } else {
     answer(count);
   }
