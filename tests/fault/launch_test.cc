@@ -38,6 +38,8 @@ void check_refusal(const Refusal& refusal) {
 
 }  // namespace
 
+// acprun refuses the line before it starts a rank. The status is its own, and
+// the message names the word that is wrong.
 TEST_CASE("launch: wrong numbers and options are launcher errors", "[launch]") {
   const std::vector<Refusal> refusals = {
       {"no ranks", {"-np", "0", "/bin/true"}, kLauncherError, "np"},

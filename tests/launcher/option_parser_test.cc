@@ -59,6 +59,7 @@ TEST_CASE("option parser: behind a leading -- everything is the program's",
   CHECK(words.command == Words{"-prog", "--acp-mine"});
 }
 
+// Scripts that were written for the first implementation of ACP run unchanged.
 TEST_CASE("option parser: spellings of older scripts", "[launcher][options]") {
   const ParsedWords words = parse_well({"-n",
                                         "2",

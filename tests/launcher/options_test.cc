@@ -45,6 +45,8 @@ TEST_CASE("options: defaults", "[launcher][options]") {
   CHECK(options.setting_variables.empty());
 }
 
+// Each option is given once. The word behind the program looks like an option,
+// and belongs to the program.
 TEST_CASE("options: every option of ours", "[launcher][options]") {
   const Options options = parse_good_line({"-np",
                                            "4",

@@ -35,6 +35,8 @@ void check(const Refusal& refusal) {
 
 }  // namespace
 
+// Each row is a line that acprun refuses with status 125. The message has to
+// name the wrong word, and what to write in its place.
 TEST_CASE("launcher refusals: options", "[launcher]") {
   const std::vector<Refusal> refusals = {
       {{"-np", "0", "true"}, 125, {"-np 0", "from 1"}},
@@ -111,6 +113,8 @@ TEST_CASE("launcher refusals: programs", "[launcher]") {
   check({{"-np", "2", "--wrap", "no-such-wrapper", "true"}, 127, {"wrapper"}});
 }
 
+// acprun refuses a node file that cannot be read, that has too few places, or
+// that names no host. It refuses two lists of hosts in one command as well.
 TEST_CASE("launcher refusals: node files", "[launcher]") {
   const Scratch scratch;
   const std::string one = scratch.file("one", "localhost\n");

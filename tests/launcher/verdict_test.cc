@@ -21,6 +21,7 @@ int status_of(Cause cause, std::int64_t value = 0) {
 
 }  // namespace
 
+// docs/launcher.md promises these numbers, and scripts compare them.
 TEST_CASE("verdict: the table of exit statuses", "[launcher][verdict]") {
   CHECK(status_of(Cause::kExited, 3) == 3);
   CHECK(status_of(Cause::kSignaled, SIGSEGV) == 139);

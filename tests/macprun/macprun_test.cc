@@ -251,6 +251,7 @@ TEST_CASE(
   CHECK(job.is_all_gone());
 }
 
+// macprun refuses the file before it starts a job, and names the line.
 TEST_CASE("macprun: wrong files and options", "[macprun]") {
   struct Row {
     std::vector<std::string> options;

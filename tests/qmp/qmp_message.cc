@@ -566,6 +566,8 @@ SPMD_CASE(qmp_change_address_multiple,
   QMP_free_msghandle(all);
 }
 
+// A declaration that is refused leaves nothing to free, and a later start of
+// NULL is refused as well.
 SPMD_CASE(qmp_declare_refused, "declarations: bad arguments give NULL") {
   std::byte byte{};
   QMP_msgmem_t memory = QMP_declare_msgmem(&byte, 1);

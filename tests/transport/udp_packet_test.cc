@@ -227,6 +227,8 @@ TEST_CASE("udp packet: a probe is a fragment without messages",
   CHECK(is_accepted(encode(sample_header(), {})));
 }
 
+// The decoder refuses these packets by what they say. Their tags are not looked
+// at before.
 TEST_CASE("udp packet: what no peer would send is refused", "[udp][packet]") {
   PacketHeader header = sample_header();
   SECTION("unknown type") {

@@ -369,6 +369,8 @@ TEST_CASE("udp socket: a receive buffer that overflows is repaired",
   CHECK(sent_again > 0);
 }
 
+// A wrong setting ends acp_init with a status that tells it from a refusal by
+// the system.
 TEST_CASE("udp socket: bad settings are refused", "[udp][socket]") {
   set_log_level(LogLevel::kError);
   SteadyClock clock;

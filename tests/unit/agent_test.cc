@@ -812,6 +812,8 @@ TEST_CASE("agent: a part that fails is told by the last, which does nothing",
   CHECK(rank.reply().header.status == Status::kOk);
 }
 
+// A put of a chain says its index in `operand`. The reply has to name the step
+// that failed as the chain counts it, not as the part does.
 TEST_CASE("agent: a put in parts that fails is told by its index", "[agent]") {
   AgentUnderTest rank;
   protocol::Step put = rank.bulk(Opcode::kPut, 5, 1);

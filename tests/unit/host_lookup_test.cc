@@ -34,6 +34,8 @@ TEST_CASE("host lookup: the launcher's map is enough") {
   CHECK(space.values.empty());
 }
 
+// Two ranks are on one host only if host name and boot number are equal. One
+// rank here has another name, and one another boot.
 TEST_CASE("host lookup: without a map the ranks tell their hosts") {
   ValueSpace space;
   const HostRecord own = describe_this_host("");

@@ -58,6 +58,8 @@ TEST_CASE("host phases: only acp_reset counts as a meeting") {
   CHECK(phases.own_arrivals() == 0);
 }
 
+// acprun names a rank that waits in vain, and the meeting in which it waits. A
+// meeting counts once all ranks have been let go from it.
 TEST_CASE(
     "host phases: a rank waits in the meeting behind the last that is over") {
   HostPhases phases = three_ranks();

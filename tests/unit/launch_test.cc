@@ -187,6 +187,8 @@ TEST_CASE("launch: the end of the job while a rank waits",
   }
 }
 
+// A rank that joins trusts nothing of what it gets: an error here is a status
+// of acp_init, not a crash.
 TEST_CASE("launch: a welcome has to be whole", "[runtime][bootstrap]") {
   FakeLauncher launcher;
   SECTION("no memory comes with it") {

@@ -168,6 +168,9 @@ TEST_CASE("runner parts: several puts in turn are one request",
   CHECK(endpoint.in_place.empty());
 }
 
+// The memory is unregistered when a part of the second put has gone. The target
+// waits for a last part, so an empty one ends the request, and the operation
+// fails at the second put.
 TEST_CASE("runner parts: the source of a later put is gone", "[gma][runner]") {
   RunnerWorld world;
   world.endpoint(2).room = 1;

@@ -85,6 +85,9 @@ TEST_CASE("settings: verbs is another word for ib", "[settings]") {
   CHECK(settings.text(SettingId::kNet) == "ib");
 }
 
+// A network is for ranks of different hosts, unless ACP_SHM=off takes shared
+// memory away. ACP_NET=udp alone asks for the network between ranks of one host
+// as well.
 TEST_CASE("settings: shared memory is beside a network", "[settings]") {
   struct Row {
     const char* net;

@@ -5,6 +5,9 @@
 #include <lqcd.h>
 #include <qmp.h>
 
+/* Each host broadcasts its number to the other one, and both sum. The receive
+ * is started first, because no message goes into a receive that is not started.
+ */
 int main(void) {
   if (initMachine() != 0) {
     return 1;
