@@ -224,13 +224,13 @@ Status Device::make_proof_word() {
 
 /// libibverbs drops the flag for relaxed ordering where the kernel does not
 /// know it. Where the device refuses it, memory is registered without it.
-Registration Device::register_memory(std::byte* address,
+MemoryHandle Device::register_memory(std::byte* address,
                                      std::uint64_t size,
                                      LogLevel refusal) {
   constexpr int kAll = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                        IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
   if (is_relaxed_) {
-    Registration relaxed{MemoryRegion(ibv_reg_mr(
+    MemoryHandle relaxed{MemoryRegion(ibv_reg_mr(
         domain_.get(), address, size, kAll | IBV_ACCESS_RELAXED_ORDERING))};
     if (relaxed) {
       return relaxed;
@@ -243,7 +243,7 @@ Registration Device::register_memory(std::byte* address,
           name(), errno_text(errno));
     }
   }
-  Registration made{
+  MemoryHandle made{
       MemoryRegion(ibv_reg_mr(domain_.get(), address, size, kAll))};
   if (!made) {
     log(refusal,

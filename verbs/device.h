@@ -115,7 +115,7 @@ class Device {
 
   /// Registers memory that peers and this process may read and write. False
   /// when the device or the system refuses, which is logged at that level.
-  Registration register_memory(std::byte* address,
+  MemoryHandle register_memory(std::byte* address,
                                std::uint64_t size,
                                LogLevel refusal);
 

@@ -291,7 +291,7 @@ bool Endpoint::on_sent(std::uint32_t number,
     if (work.buffer != nullptr) {
       device_.send_buffers().release(work.buffer);
     }
-    // A loop is repeated before its window and region are released.
+    // A loop is repeated before its registration and region are released.
     is_done = is_done && (work.atomic == nullptr || end_atomic(work));
     free_atomic(work);
     end_use(work);

@@ -9,7 +9,7 @@
 //   endpoint_plan.cc     whether and how the devices can do steps
 //   endpoint_post.cc     posting these steps, and their end
 //   endpoint_atomic.cc   atomics among them
-//   endpoint_control.cc  control rows: asking for memory windows and telling
+//   endpoint_control.cc  control rows: asking for registrations and telling
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@
 
 #include "base/clock.h"
 #include "transport/peer_name.h"
+#include "transport/registrations/control_rows.h"
 #include "transport/transport.h"
-#include "transport/windows/control_rows.h"
 #include "verbs/address_card.h"
 #include "verbs/credit.h"
 #include "verbs/device.h"
@@ -240,8 +240,8 @@ class Endpoint final : public transport::Endpoint,
   /// Written by the endpoint when it is made and when it completes.
   struct WorkRequest {
     Buffer* buffer = nullptr;
-    MyRegion* mine = nullptr;      ///< Local region that it uses; or null.
-    PeerWindow* theirs = nullptr;  ///< Peer's window; null: no step.
+    MyRegion* mine = nullptr;  ///< Local region that it uses; or null.
+    PeerRegistration* theirs = nullptr;  ///< Null: no step.
     std::uint64_t token = 0;
     bool ends_chain = false;       ///< Its completion reports `token`.
     std::uint64_t operand = 0;     ///< Value of a put8 until it is posted.

@@ -148,8 +148,8 @@ void Endpoint::repeat_atomic(WorkRequest& work) {
   WorkRequest& next = queue_->batch[at];
   next = work;
   work.atomic = nullptr;
-  // The window and the region are counted twice now; the caller ends the first
-  // use.
+  // The registration and the region are counted twice now; the caller ends the
+  // first use.
   ++next.theirs->uses;
   if (next.mine != nullptr) {
     next.mine->begin_use();

@@ -1,6 +1,6 @@
 // Whether and how the devices can do a chain of steps. Called by post() and
 // post_then_send() of Endpoint. It posts no work request. Before a step can be
-// posted it may only ask for a window and register memory.
+// posted it may only ask for a registration and register memory.
 #include "verbs/endpoint_plan.h"
 
 #include <algorithm>
@@ -68,8 +68,9 @@ Feasible Endpoint::plan_steps(std::span<const RemoteStep> steps, Plan& plan) {
 }
 
 /// Plans the work requests of a step. A work request ends where a registration
-/// ends, at either side. src/transport/ucx has a loop of its own over windows:
-/// UCX registers local memory itself, and sets other conditions for words.
+/// ends, at either side. src/transport/ucx has a loop of its own over the
+/// peer's registrations: UCX registers local memory itself, and sets other
+/// conditions for words.
 Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const bool is_read = step.opcode == Opcode::kGet;
   const bool is_word = protocol::is_word(step.opcode);
@@ -107,9 +108,9 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
     return Feasible::kNever;
   }
   for (std::uint64_t done = 0; done < size;) {
-    PeerWindow* theirs = nullptr;
+    PeerRegistration* theirs = nullptr;
     const std::uint64_t at = step.offset + done;
-    const Feasible feasible = controls_.find_window(step, at, theirs);
+    const Feasible feasible = controls_.find_registration(step, at, theirs);
     if (feasible != Feasible::kNow) {
       return feasible;
     }
@@ -123,14 +124,14 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
     std::uint32_t lkey = 0;
     if (!is_word && !is_inline) {
       const std::byte* from = step.local_memory + done;
-      const auto window =
-          shared_.regions.own_window(device_, *mine, mine->offset_of(from));
-      if (window.registration == nullptr) {
+      const auto own = shared_.regions.own_registration(device_, *mine,
+                                                        mine->offset_of(from));
+      if (own.memory_handle == nullptr) {
         return Feasible::kNever;
       }
-      lkey = window.registration->memory->lkey;
-      bytes = std::min(bytes, window.size - static_cast<std::uint64_t>(
-                                                from - window.address));
+      lkey = own.memory_handle->memory->lkey;
+      bytes = std::min(
+          bytes, own.size - static_cast<std::uint64_t>(from - own.address));
     }
     plan.parts[plan.count++] = {.step = &step,
                                 .done = done,

@@ -18,7 +18,7 @@ struct Endpoint::Plan {
     const transport::RemoteStep* step;
     std::uint64_t done;  ///< Bytes of the step before this part.
     std::uint32_t size;
-    PeerWindow* theirs;
+    PeerRegistration* theirs;
     MyRegion* mine;
     std::uint32_t lkey;
     bool is_inline;

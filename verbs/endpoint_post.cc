@@ -16,9 +16,9 @@ namespace {
 /// Bytes that a proof reads, or fewer where a smaller write precedes it.
 constexpr std::uint32_t kProofBytes = 8;
 
-/// Copies of this size together wait for the answer when a window is not known.
-/// Such copies would take eight packets or more as messages, and each end would
-/// copy them.
+/// Copies of this size together wait for the answer when a registration is not
+/// known. Such copies would take eight packets or more as messages, and each
+/// end would copy them.
 constexpr std::uint64_t kQuestionFrom = std::uint64_t{64} << 10;
 
 bool is_worth_a_question(std::span<const RemoteStep> steps) noexcept {
@@ -297,7 +297,7 @@ void Endpoint::post_proved(std::size_t count) {
   }
   const std::uint32_t written = last.sg_list->length;
   const std::uint32_t size = std::min(written, kProofBytes);
-  PeerWindow* theirs = queue_->batch[at].theirs;
+  PeerRegistration* theirs = queue_->batch[at].theirs;
   const RegisteredWord word = device_.proof_word();
   ibv_sge piece{};
   piece.addr = reinterpret_cast<std::uintptr_t>(word.value);
@@ -364,7 +364,7 @@ void Endpoint::free_word(WorkRequest& work) noexcept {
   }
 }
 
-/// Ends the use of the window, the region and the word of a work request.
+/// Ends the use of the registration, the region and the word of a work request.
 void Endpoint::end_use(WorkRequest& work) {
   free_word(work);
   if (work.mine != nullptr) {

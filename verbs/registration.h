@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "base/little_endian.h"
-#include "transport/windows/control_rows.h"
+#include "transport/registrations/control_rows.h"
 #include "verbs/resource.h"
 
 namespace acp::verbs {
 
-/// Owns the registration. False: the device has refused.
-struct Registration {
+/// Owns the memory region of libibverbs that makes a registration. False: the
+/// device has refused.
+struct MemoryHandle {
   MemoryRegion memory{};
 
   explicit operator bool() const noexcept { return memory != nullptr; }
@@ -34,10 +35,10 @@ inline std::optional<std::uint32_t> unpack_rkey(
              : std::nullopt;
 }
 
-using Regions = transport::Regions<Registration>;
-using MyRegion = transport::MyRegion<Registration>;
-using ControlRows = transport::ControlRows<Registration, std::uint32_t>;
-using PeerWindow = transport::PeerWindow<std::uint32_t>;
+using Regions = transport::Regions<MemoryHandle>;
+using MyRegion = transport::MyRegion<MemoryHandle>;
+using ControlRows = transport::ControlRows<MemoryHandle, std::uint32_t>;
+using PeerRegistration = transport::PeerRegistration<std::uint32_t>;
 using transport::Feasible;
 
 }  // namespace acp::verbs

@@ -51,8 +51,8 @@ VerbsTransport::~VerbsTransport() {
       c.delivered);
   log(LogLevel::kDebug,
       "verbs: posted {} chains, {} with a message behind, as {} work requests "
-      "and {} proofs with {} doorbells, asked for {} windows, told of {}, "
-      "revoked {} regions",
+      "and {} proofs with {} doorbells, asked for {} registrations, told of "
+      "{}, revoked {} regions",
       c.posted, c.joined, c.requests, c.proofs, c.doorbells, c.control.wanted,
       c.control.told, c.control.revoked);
   for (const auto& device : devices_) {

@@ -51,9 +51,9 @@ void unregister(acp_atkey_t key, std::size_t round) {
   EXPECT_EQ(ending.answer, 1);
 }
 
-/// Whether accesses of other ranks go by windows, which these ranks have to
+/// Whether other ranks access memory by its registrations, which they have to
 /// forget.
-bool has_windows() {
+bool has_registrations() {
   const char* net = std::getenv("ACP_NET");
   const std::string_view name = net == nullptr ? "" : net;
   const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
@@ -65,7 +65,7 @@ bool has_windows() {
 /// Ends a region that the rank to the left has used. In odd rounds it does not
 /// wait until that rank has forgotten how to reach the region.
 void end_used(acp_atkey_t key, std::size_t round) {
-  if (round % 2 != 0 && has_windows()) {
+  if (round % 2 != 0 && has_registrations()) {
     EXPECT_EQ(acpx_try_unregister_memory(key), 0);
   }
   unregister(key, round);

@@ -1,11 +1,11 @@
 // Fuzz target: any bytes into the decoder of control rows. An accepted row
-// comes out again as it went in, and its window does not wrap around.
+// comes out again as it went in, and its registration does not wrap around.
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "base/assert.h"
-#include "transport/windows/control.h"
+#include "transport/registrations/control.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the fuzzer's name for it
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,

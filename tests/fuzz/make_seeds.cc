@@ -20,7 +20,7 @@
 #include "runtime/host_bundle.h"
 #include "runtime/job_record.h"
 #include "runtime/pmi_message.h"
-#include "transport/windows/control.h"
+#include "transport/registrations/control.h"
 #include "udp/address_card.h"
 #include "udp/packet.h"
 #include "udp/packet_guard.h"
@@ -224,7 +224,7 @@ void add_udp_schedules(SeedFolder& folder) {
   }
 }
 
-/// A question for a memory window, an answer, and an announcement.
+/// A question for a registration, an answer, and an announcement.
 void add_memory_control(SeedFolder& folder) {
   using acp::transport::ControlKind;
   folder.add(acp::transport::encode_control(

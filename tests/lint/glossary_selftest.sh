@@ -16,7 +16,7 @@ expect() { # pass|fail, terms of two tables
 
 expect pass link slot
 expect pass 'page, chunk' 'key table'
-expect pass window 'memory window'
+expect pass window 'packet window'
 expect fail link link
 expect fail 'page, chunk' chunk
 expect fail region 'page, region'

@@ -8,11 +8,12 @@ set -eu
 . "$(dirname "$0")/logged-job.sh"
 
 run_logged "$@"
-sed -n 's/.*asked for \([0-9]*\) windows, told of \([0-9]*\),.*/\1 \2/p' \
-  "$output" >"$work/windows"
-test "$(wc -l <"$work/windows")" = 2 || fail "not every rank says what it asked for"
-if grep -qv '^0 ' "$work/windows"; then
-  fail "a rank has asked for a window"
+sed -n 's/.*asked for \([0-9]*\) registrations, told of \([0-9]*\),.*/\1 \2/p' \
+  "$output" >"$work/counts"
+test "$(wc -l <"$work/counts")" = 2 || fail "not every rank says what it asked for"
+if grep -qv '^0 ' "$work/counts"; then
+  fail "a rank has asked for a registration"
 fi
-grep -q '^0 [1-9][0-9]' "$work/windows" || fail "no rank has told of ten windows"
+grep -q '^0 [1-9][0-9]' "$work/counts" ||
+  fail "no rank has told of ten registrations"
 grep '^ok' "$output"

@@ -340,7 +340,8 @@ TEST_CASE("verbs atomics: beside the agents where a device agrees with CPUs",
     CHECK(near.transport->counters().control.wanted == 0);
     return;
   }
-  // Until the window is known the step goes as a message: the agent may do it.
+  // Until the registration is known the step goes as a message: the agent may
+  // do it.
   CHECK(near.endpoint().post({&add, 1}, 1) == Status::kUnsupported);
   REQUIRE(pair.post(add, 1) == Status::kOk);
   REQUIRE(pair.is_done(1));

@@ -255,7 +255,7 @@ TEST_CASE("verbs cont: refused where writes have no order", "[verbs][post]") {
   CHECK(pair.behind(pair.step(Opcode::kGet, 0, 0, 16)) == Status::kUnsupported);
 }
 
-TEST_CASE("verbs cont: a window that is revoked takes no more steps",
+TEST_CASE("verbs cont: a revoked registration takes no more steps",
           "[verbs][keys]") {
   ContPair pair;
   End& far = pair.ends[1];

@@ -188,7 +188,7 @@ TEST_CASE("verbs joined: what is refused leaves nothing behind",
   step.local_key = 3;
   CHECK(says(step) == Status::kUnsupported);
   CHECK_FALSE(has_posted(before, near.transport->counters()));
-  // A window that is not known is asked for.
+  // A registration that is not known is asked for.
   CHECK(says(pair.step(Opcode::kPut, 0, 0, 16, 1)) == Status::kUnsupported);
   CHECK(near.transport->counters().control.wanted - before.control.wanted == 1);
   REQUIRE(near.send_one() == Status::kOk);

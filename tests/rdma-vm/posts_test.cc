@@ -85,7 +85,7 @@ TEST_CASE("verbs post: what a put costs", "[verbs][post]") {
     REQUIRE(pair.is_done(taken));
   }
   CHECK(near.transport->counters().sent == before.sent);
-  // A message, the question for the window, and credit for its answer.
+  // A message, the question for the registration, and credit for its answer.
   CHECK(far.transport->counters().received == 3);
 }
 
@@ -201,7 +201,8 @@ TEST_CASE("verbs post: unregistering waits for flights of both sides",
     REQUIRE(pair.until(
         [&] { return far.transport->on_unregistered(2, far.region().state); }));
     CHECK(near.done.size() == 2);
-    // The window is not known any more, so the endpoint asks and is denied.
+    // The registration is not known any more, so the endpoint asks and is
+    // denied.
     CHECK(near.endpoint().post({&large, 1}, 3) == Status::kAgain);
     CHECK(pair.until([&] {
       return near.endpoint().post({&large, 1}, 3) == Status::kUnsupported;
@@ -213,7 +214,8 @@ TEST_CASE("verbs post: unregistering waits for flights of both sides",
 
 // A copy just below the limit may go by message, and one at the limit has to
 // wait. The sections end the wait in each way in which it can end.
-TEST_CASE("verbs post: a large copy waits for its window", "[verbs][keys]") {
+TEST_CASE("verbs post: a large copy waits for its registration",
+          "[verbs][keys]") {
   Pair pair;
   auto& near = pair.ends[0];
   auto& far = pair.ends[1];

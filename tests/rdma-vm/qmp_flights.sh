@@ -11,11 +11,11 @@ set -eu
 . "$(dirname "$0")/logged-job.sh"
 
 run_logged "$@"
-sed -n 's/.*, \([0-9]*\) with a message behind,.* asked for \([0-9]*\) windows.*/\1 \2/p' \
+sed -n 's/.*, \([0-9]*\) with a message behind,.* asked for \([0-9]*\) registrations.*/\1 \2/p' \
   "$output" >"$work/counts"
 test "$(wc -l <"$work/counts")" = 2 || fail "not every rank says what it posted"
 while read -r joined asked; do
   test "$joined" -ge 14 || fail "only $joined of 14 messages took one flight"
-  test "$asked" -le 1 || fail "a rank has asked for $asked windows"
+  test "$asked" -le 1 || fail "a rank has asked for $asked registrations"
 done <"$work/counts"
 grep '^ok' "$output"

@@ -241,7 +241,7 @@ TEST_CASE("verbs unordered: memory is unregistered after the proofs",
       [&] { return far.transport->on_unregistered(2, far.region().state); }));
   CHECK(pair.is_placed(put));
   CHECK(pair.is_done(2));
-  // The window is not known any more, so the endpoint asks and is denied.
+  // The registration is not known any more, so the endpoint asks and is denied.
   CHECK(pair.post_chain({&put, 1}, 3) == Status::kAgain);
   CHECK(pair.until([&] {
     return pair.post_chain({&put, 1}, 3) == Status::kUnsupported;

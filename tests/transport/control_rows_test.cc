@@ -1,6 +1,6 @@
 // Tests of ControlRows: two ends tell each other of their memory over rows that
 // a test carries.
-#include "transport/windows/control_rows.h"
+#include "transport/registrations/control_rows.h"
 
 #include <cstdint>
 #include <optional>
@@ -51,13 +51,13 @@ struct End final : ControlSender {
 
   RowOutcome take(const Control& row) { return take(encode_control(row)); }
 
-  /// Looks for the window of a byte of region 3 of the other end.
+  /// Looks for the registration of a byte of region 3 of the other end.
   Feasible find(std::uint64_t offset = 8) {
     RemoteStep step;
     step.key = 3;
     step.state = 1;
     step.state_mask = 0xff;
-    return rows.find_window(step, offset, theirs);
+    return rows.find_registration(step, offset, theirs);
   }
 
   std::size_t room = 100;
@@ -68,8 +68,8 @@ struct End final : ControlSender {
   FakeRegions regions{1};
   FakeDevice device;
   ControlCounts counts;
-  PeerWindow<int>* theirs = nullptr;
-  ControlRows<FakeRegistration, int> rows{*this, regions, counts};
+  PeerRegistration<int>* theirs = nullptr;
+  ControlRows<FakeMemoryHandle, int> rows{*this, regions, counts};
 };
 
 /// Sends what one end has queued, and gives it to the other end.
@@ -84,7 +84,7 @@ void carry(End& from, End& to) {
 }  // namespace
 
 TEST_CASE("control rows: two ends ask, tell, revoke and confirm",
-          "[windows][rows]") {
+          "[registrations][rows]") {
   End user;
   End owner;
   CHECK(user.find() == Feasible::kLater);
@@ -103,8 +103,8 @@ TEST_CASE("control rows: two ends ask, tell, revoke and confirm",
   CHECK(owner.regions.remove(3, 1));
 }
 
-TEST_CASE("control rows: a window in use is confirmed after its last use",
-          "[windows][rows]") {
+TEST_CASE("control rows: a registration in use is confirmed after its last use",
+          "[registrations][rows]") {
   End user;
   End owner;
   owner.rows.announce({.key = 3, .offset = 0, .size = 8}, owner.device, false);
@@ -123,7 +123,7 @@ TEST_CASE("control rows: a window in use is confirmed after its last use",
 }
 
 TEST_CASE("control rows: rows wait for room, and keep their order",
-          "[windows][rows]") {
+          "[registrations][rows]") {
   End end;
   for (const std::uint32_t key : {1U, 2U, 3U}) {
     end.rows.revoke({.key = key, .state = 1});
@@ -140,7 +140,7 @@ TEST_CASE("control rows: rows wait for room, and keep their order",
 }
 
 TEST_CASE("control rows: the peer is lost while rows are sent",
-          "[windows][rows]") {
+          "[registrations][rows]") {
   End end;
   CHECK(end.take({.kind = ControlKind::kWant, .key = 3}) == RowOutcome::kTaken);
   end.rows.revoke({.key = 4, .state = 1});
@@ -151,7 +151,7 @@ TEST_CASE("control rows: the peer is lost while rows are sent",
 }
 
 TEST_CASE("control rows: a peer that gets no answer becomes no holder",
-          "[windows][rows]") {
+          "[registrations][rows]") {
   End end;
   end.answers = false;
   CHECK(end.take({.kind = ControlKind::kWant, .key = 3}) ==
@@ -166,7 +166,7 @@ TEST_CASE("control rows: a peer that gets no answer becomes no holder",
 }
 
 TEST_CASE("control rows: a row from before a reset changes nothing",
-          "[windows][rows]") {
+          "[registrations][rows]") {
   End end;
   CHECK(end.take({.kind = ControlKind::kWant, .key = 3, .epoch = 1}) ==
         RowOutcome::kTaken);

@@ -1,4 +1,4 @@
-// A device that registers memory and touches none, for tests of memory windows.
+// A device that registers memory and touches none, for tests of registrations.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "base/log.h"
+#include "transport/registrations/regions.h"
 #include "transport/transport.h"
-#include "transport/windows/regions.h"
 
 namespace acp::transport {
 
-/// A registration of FakeDevice.
-struct FakeRegistration {
+/// The MemoryHandle of FakeDevice.
+struct FakeMemoryHandle {
   std::byte* address = nullptr;
   std::uint64_t size = 0;
 
@@ -30,7 +30,7 @@ struct FakeDevice {
 
   Color color() const { return my_color; }
 
-  FakeRegistration register_memory(std::byte* address,
+  FakeMemoryHandle register_memory(std::byte* address,
                                    std::uint64_t size,
                                    LogLevel refusal) {
     ++made;
@@ -42,7 +42,7 @@ struct FakeDevice {
   }
 };
 
-using FakeRegions = Regions<FakeRegistration>;
+using FakeRegions = Regions<FakeMemoryHandle>;
 
 /// Memory whose address is `skew` above a multiple of kOffsetAlignment. It is
 /// never accessed.

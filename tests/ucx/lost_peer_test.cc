@@ -213,7 +213,7 @@ TEST_CASE("ucx lost: rkeys end before their endpoint", "[ucx][lost]") {
   Pair pair;
   g_rkeys = 0;
   g_rkeys_at_close = -1;
-  pair.get_window();
+  pair.get_registration();
   CHECK(g_rkeys == 1);
   lose_process_1(pair);
   pair.pass(0);
@@ -223,7 +223,7 @@ TEST_CASE("ucx lost: rkeys end before their endpoint", "[ucx][lost]") {
 
 TEST_CASE("ucx lost: a chain without a fence fails", "[ucx][lost]") {
   Pair pair({.is_one_host = true});
-  pair.get_window();
+  pair.get_registration();
   const std::array puts{pair.step(protocol::Opcode::kPut),
                         pair.step(protocol::Opcode::kPut)};
   g_refuses_fences = true;
@@ -232,18 +232,19 @@ TEST_CASE("ucx lost: a chain without a fence fails", "[ucx][lost]") {
   CHECK(poll_until([&] { pair.pass(); },
                    [&] { return pair.sinks[0].failures == 1; }));
   CHECK(pair.sinks[0].last_failure.find("fence") != std::string::npos);
-  CHECK(pair.sinks[0].done == 1);  // get_window() has posted one chain.
+  CHECK(pair.sinks[0].done == 1);  // get_registration() has posted one chain.
 }
 
 TEST_CASE("ucx lost: a peer that is lost at one end only is missed",
           "[ucx][lost]") {
   const OtherTls tls("tcp,self");
   Pair pair;
-  pair.get_window();
+  pair.get_registration();
   Impostor impostor(*pair.transports[0]);
   lose_process_1(pair);
   CHECK(pair.endpoint().gone_deadline() == TimePoint::max());
-  // Process 1 has sent one packet, with its window; this one is its second.
+  // Process 1 has sent one packet, with its registration; this one is its
+  // second.
   impostor.send(transport::encode_control(
                     {.kind = GENERATE(transport::ControlKind::kRevoke,
                                       transport::ControlKind::kWant),
@@ -261,7 +262,7 @@ TEST_CASE("ucx lost: a peer that is lost at one end only is missed",
 TEST_CASE("ucx lost: a message behind a refused packet is not accepted",
           "[ucx][lost]") {
   Pair pair;
-  pair.get_window();
+  pair.get_registration();
   const Bytes bytes(kMaxMessage);
   const std::span<const std::byte> part = bytes;
   Endpoint& endpoint = pair.endpoint();
@@ -292,7 +293,7 @@ TEST_CASE("ucx lost: a network without mode PEER leads to another host",
   const OtherTls tls("tcp,self");
   Pair pair({.is_one_host = false});
   g_refuses_mode_peer = true;
-  pair.get_window();
+  pair.get_registration();
   g_refuses_mode_peer = false;
   for (const auto& transport : pair.transports) {
     CHECK(transport->counters().connected == 1);

@@ -162,7 +162,7 @@ class Pair {
   }
 
   /// Connects, and learns of the word. Both processes take part.
-  void get_window() {
+  void get_registration() {
     REQUIRE(poll_until([this] { pass(); },
                        [this] { return post_get(0) == Status::kOk; }));
     REQUIRE(

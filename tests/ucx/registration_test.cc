@@ -49,7 +49,7 @@ namespace acp::ucx {
 TEST_CASE("ucx: each registration that a peer reads is mapped and unmapped",
           "[ucx][registration]") {
   Pair pair;
-  pair.get_window();
+  pair.get_registration();
   g_maps = 0;
   g_unmaps = 0;
   constexpr int kRounds = 100;

@@ -14,11 +14,12 @@ export ACP_LOG=debug
   cat "$work/output"
   exit 1
 }
-# Each rank logs how many windows it has told and how many regions it has revoked.
+# Each rank logs how many registrations it has told its peers of, and how many
+# regions it has revoked.
 sed -n 's/.* told of \([0-9]*\), revoked \([0-9]*\) regions.*/\1 \2/p' \
   "$work/output" >"$work/counts"
 if [ "$(awk '$1 >= 40 && $2 >= 40' "$work/counts" | wc -l)" -ne 2 ]; then
-  echo "FAILED: not each rank has told of 40 windows and revoked 40 regions:"
+  echo "FAILED: not each rank has told of 40 registrations and revoked 40 regions:"
   cat "$work/counts"
   exit 1
 fi

@@ -8,7 +8,7 @@ TEST_CASE("ucx: a target knows that it has served a get", "[ucx][transport]") {
   Pair pair;
   constexpr int kPasses = 1'000'000;
   int passes = 0;
-  // The first posts connect, and ask for the window.
+  // The first posts connect, and ask for the registration.
   while (pair.post_get(0) != Status::kOk && ++passes < kPasses) {
     pair.pass();
   }

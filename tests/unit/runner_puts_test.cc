@@ -173,7 +173,7 @@ TEST_CASE("runner puts: an endpoint that takes no post gets step after step",
 
 // An endpoint whose peer denies the memory: each offer of a post is refused, in
 // whatever way, and the agent gets messages.
-TEST_CASE("runner puts: a chain that waited for a denied window goes on",
+TEST_CASE("runner puts: a chain that waited for a denied registration goes on",
           "[gma][runner]") {
   PutsWorld puts;
   puts.endpoint.post_then_send_status = nullptr;

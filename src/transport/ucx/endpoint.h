@@ -4,7 +4,7 @@
 //   endpoint.cc          messages and arrivals
 //   endpoint_connect.cc  making the UCP endpoint, and losing it
 //   endpoint_post.cc     posted steps, and their end
-//   endpoint_control.cc  control rows: asking for memory windows and telling
+//   endpoint_control.cc  control rows: asking for registrations and telling
 #pragma once
 
 #include <array>
@@ -75,7 +75,7 @@ struct UcxOperation {
   Endpoint* endpoint = nullptr;
   PostedSteps* posted = nullptr;
   UcxOperation* next = nullptr;  ///< In the list of `posted`.
-  PeerWindow* theirs = nullptr;
+  PeerRegistration* theirs = nullptr;
   MyRegion* mine = nullptr;    ///< Local region that it uses; or null.
   std::byte* local = nullptr;  ///< Where an atomic's old value goes; or null.
   std::uint64_t operand = 0;   ///< Value of a put8 or an atomic.

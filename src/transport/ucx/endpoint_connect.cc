@@ -220,7 +220,7 @@ void Endpoint::close() {
   if (ucp_ == nullptr || !is_watched_) {
     return;
   }
-  controls_.release_windows();
+  controls_.release_registrations();
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   param.flags = UCP_EP_CLOSE_FLAG_FORCE;

@@ -22,7 +22,7 @@ struct Endpoint::Plan {
     const RemoteStep* step;
     std::uint64_t done;  ///< Bytes of the step before this part.
     std::uint64_t size;
-    PeerWindow* theirs;
+    PeerRegistration* theirs;
     MyRegion* mine;
   };
 
@@ -84,7 +84,8 @@ bool Endpoint::can_post(std::span<const RemoteStep> steps) const noexcept {
   return true;
 }
 
-/// All or nothing: the plan changes nothing but the question for a window.
+/// All or nothing: the plan changes nothing but the question for a
+/// registration.
 Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   if (state_ == EndpointState::kFailed) {
     return Status::kPeerDead;
@@ -116,9 +117,10 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   return Status::kOk;
 }
 
-/// Plans the UCX operations of a step. One ends where the peer's window ends.
-/// verbs has a loop of its own over windows: a work request ends at a local
-/// registration, too, and devices set other conditions for words.
+/// Plans the UCX operations of a step. One ends where a registration of the
+/// peer ends. verbs has a loop of its own over the peer's registrations: a work
+/// request ends at the end of a local registration, too, and devices set other
+/// conditions for words.
 Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const std::uint64_t size = protocol::bytes_at_remote(step);
   MyRegion* mine = nullptr;
@@ -129,9 +131,9 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
     return Feasible::kNever;
   }
   for (std::uint64_t done = 0; done < size;) {
-    PeerWindow* theirs = nullptr;
+    PeerRegistration* theirs = nullptr;
     const std::uint64_t at = step.offset + done;
-    const Feasible feasible = controls_.find_window(step, at, theirs);
+    const Feasible feasible = controls_.find_registration(step, at, theirs);
     if (feasible != Feasible::kNow) {
       return feasible;
     }
@@ -210,7 +212,7 @@ ucs_status_ptr_t Endpoint::start_ucx_operation(const RemoteStep& step,
   if (state_ != EndpointState::kReady) {
     return UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET);
   }
-  const PeerWindow& theirs = *operation.theirs;
+  const PeerRegistration& theirs = *operation.theirs;
   const std::uint64_t address = theirs.address_of(step.offset + done);
   operation.operand = step.operand;
   if (protocol::is_atomic(step.opcode)) {
@@ -270,8 +272,8 @@ void Endpoint::on_ucx_operation_done(UcxOperation& operation,
 }
 
 /// One UCX operation of posted steps has ended, or the flush behind them. The
-/// last one ends all uses of windows and regions, and reports the steps. Steps
-/// that are lost are never reported: their peer is, as failed.
+/// last one ends all uses of registrations and regions, and reports the steps.
+/// Steps that are lost are never reported: their peer is, as failed.
 void Endpoint::end_one(PostedSteps& posted, ucs_status_t status) {
   posted.is_lost = posted.is_lost || status != UCS_OK;
   if (--posted.pending != 0) {

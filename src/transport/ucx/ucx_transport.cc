@@ -24,8 +24,8 @@ UcxTransport::~UcxTransport() {
   log(LogLevel::kDebug,
       "ucx: {} endpoints ({} notice no failures), sent {} packets, received {} "
       "({} before their turn) with {} messages; posted {} chains as {} UCX "
-      "operations with {} flushes, asked for {} windows, told of {}, revoked "
-      "{} regions",
+      "operations with {} flushes, asked for {} registrations, told of {}, "
+      "revoked {} regions",
       c.connected, c.unwatched, c.sent, c.received, c.early, c.delivered,
       c.posted, c.operations, c.flushes, c.control.wanted, c.control.told,
       c.control.revoked);

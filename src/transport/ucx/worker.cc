@@ -180,23 +180,23 @@ Worker::~Worker() {
   }
 }
 
-Mapping Worker::register_memory(std::byte* address,
-                                std::size_t size,
-                                LogLevel refusal) {
+MemoryHandle Worker::register_memory(std::byte* address,
+                                     std::size_t size,
+                                     LogLevel refusal) {
   std::string why;
-  Mapping mapping;
-  mapping.memory = map(address, size, why);
-  if (mapping.memory.get() != nullptr) {
-    mapping.rkey = pack_rkey(mapping.memory);
+  MemoryHandle made;
+  made.memory = map(address, size, why);
+  if (made.memory.get() != nullptr) {
+    made.rkey = pack_rkey(made.memory);
     why = "its rkey cannot be packed";
   }
-  if (!mapping) {
+  if (!made) {
     log(refusal,
         "ucx: mapping {} bytes at {}: {}; copies to and from there go as "
         "messages, which is slower",
         size, static_cast<void*>(address), why);
   }
-  return mapping;
+  return made;
 }
 
 /// Where UCX emulates accesses, peers' puts and gets are loads and stores in

@@ -14,7 +14,7 @@
 #include "status/result.h"
 #include "transport/transport.h"
 #include "transport/ucx/address_card.h"
-#include "transport/ucx/mapping.h"
+#include "transport/ucx/registration.h"
 
 namespace acp::ucx {
 
@@ -42,9 +42,9 @@ class Worker {
 
   /// Maps memory so that peers may access it. False when UCX refuses, which is
   /// logged at that level.
-  Mapping register_memory(std::byte* address,
-                          std::size_t size,
-                          LogLevel refusal);
+  MemoryHandle register_memory(std::byte* address,
+                               std::size_t size,
+                               LogLevel refusal);
 
   /// The list of devices, as text for the user.
   const std::string& devices() const noexcept { return devices_; }

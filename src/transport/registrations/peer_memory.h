@@ -1,6 +1,6 @@
-// The memory windows of which an endpoint's peer has told it, in an answer or
-// in an announcement. A window that a step needs and that is not known is asked
-// for.
+// The registrations of which an endpoint's peer has told it, in an answer or in
+// an announcement. A registration that a step needs and that is not known is
+// asked for.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,16 @@
 #include <optional>
 #include <utility>
 
+#include "transport/registrations/question.h"
 #include "transport/transport.h"
-#include "transport/windows/question.h"
 
 namespace acp::transport {
 
-/// A window: memory of a peer that is one registration there. `Rkey` is the
-/// network's form of the packed rkey. Guarded by the engine's lock. PeerMemory
-/// writes all fields but `uses`, which the endpoint counts when it prepares and
-/// ends a part of a step.
+/// A registration of a peer. `Rkey` is the network's form of the packed rkey.
+/// Guarded by the engine's lock. PeerMemory writes all fields but `uses`, which
+/// the endpoint counts when it prepares and ends a part of a step.
 template <typename Rkey>
-struct PeerWindow {
+struct PeerRegistration {
   std::uint32_t key = 0;
   std::uint64_t state = 0;    ///< State of the peer's key entry.
   std::uint64_t offset = 0;   ///< First byte, as in a global address.
@@ -28,27 +27,27 @@ struct PeerWindow {
   std::uint32_t uses = 0;   ///< Parts of steps that use it, unsent ones too.
   bool is_revoked = false;  ///< Dropped when `uses` is 0.
 
-  /// The address in the peer of a byte of the window.
+  /// The address in the peer of a byte of the registration.
   std::uint64_t address_of(std::uint64_t at) const noexcept {
     return address + (at - offset);
   }
 
-  /// How many bytes the window has from this one on.
+  /// How many bytes the registration has from this one on.
   std::uint64_t bytes_from(std::uint64_t at) const noexcept {
     return size - (at - offset);
   }
 };
 
-/// Guarded by the engine's lock. A window stays at its address until it is
-/// dropped, so parts of steps may point to it.
+/// Guarded by the engine's lock. A PeerRegistration stays at its address until
+/// it is dropped, so parts of steps may point to it.
 template <typename Rkey>
 class PeerMemory {
  public:
-  /// Finds the window that holds a byte of the step's memory. When there is
-  /// none, `ask` gets a kWant, which it sends; one question at a time.
+  /// Finds the registration that holds a byte of the step's memory. When there
+  /// is none, `ask` gets a kWant, which it sends; one question at a time.
   Feasible find_for(const RemoteStep& step,
                     std::uint64_t offset,
-                    PeerWindow<Rkey>*& theirs,
+                    PeerRegistration<Rkey>*& theirs,
                     auto ask) {
     theirs = find(step.key, offset);
     if (theirs != nullptr && theirs->is_revoked) {
@@ -77,8 +76,8 @@ class PeerMemory {
     }
   }
 
-  /// The peer has told of a window. False: there is none, or its rkey is of no
-  /// use.
+  /// The peer has told of a registration. False: there is none, or its rkey is
+  /// of no use.
   bool on_announce(const Control& told, auto unpack) {
     if (told.size == 0) {
       return false;
@@ -96,13 +95,14 @@ class PeerMemory {
     return true;
   }
 
-  /// The window that holds the byte; null when none does.
-  PeerWindow<Rkey>* find(std::uint32_t key, std::uint64_t offset) noexcept {
+  /// The registration that holds the byte; null when none does.
+  PeerRegistration<Rkey>* find(std::uint32_t key,
+                               std::uint64_t offset) noexcept {
     if (last_ != nullptr && holds(*last_, key, offset)) {
       return last_;
     }
-    auto found = windows_.upper_bound({key, offset});
-    if (found == windows_.begin()) {
+    auto found = registrations_.upper_bound({key, offset});
+    if (found == registrations_.begin()) {
       return nullptr;
     }
     --found;
@@ -113,71 +113,74 @@ class PeerMemory {
     return last_;
   }
 
-  /// Adds a window that the peer has told. It replaces a window at the same
-  /// offset, unless that window is in use or revoked.
-  void add(PeerWindow<Rkey> window) {
-    const std::pair at{window.key, window.offset};
-    const auto found = windows_.find(at);
-    if (found == windows_.end()) {
-      windows_.emplace(at, std::move(window));
+  /// Adds a registration that the peer has told of. It replaces one at the same
+  /// offset, unless that one is in use or revoked.
+  void add(PeerRegistration<Rkey> theirs) {
+    const std::pair at{theirs.key, theirs.offset};
+    const auto found = registrations_.find(at);
+    if (found == registrations_.end()) {
+      registrations_.emplace(at, std::move(theirs));
     } else if (found->second.uses == 0 && !found->second.is_revoked) {
-      found->second = std::move(window);
+      found->second = std::move(theirs);
     }
   }
 
-  /// Drops the windows of a region that the peer revokes. True when none is
-  /// left. Otherwise call again when the last use of a window has ended.
+  /// Drops the registrations of a region that the peer revokes. True when none
+  /// is left. Otherwise call again when the last use of a registration has
+  /// ended.
   bool revoke(std::uint32_t key, std::uint64_t state) {
     bool is_gone = true;
     last_ = nullptr;
-    for (auto at = windows_.lower_bound({key, 0});
-         at != windows_.end() && at->first.first == key;) {
-      PeerWindow<Rkey>& window = at->second;
-      if (window.state != state) {
+    for (auto at = registrations_.lower_bound({key, 0});
+         at != registrations_.end() && at->first.first == key;) {
+      PeerRegistration<Rkey>& theirs = at->second;
+      if (theirs.state != state) {
         ++at;
-      } else if (window.uses != 0) {
-        window.is_revoked = true;
+      } else if (theirs.uses != 0) {
+        theirs.is_revoked = true;
         is_gone = false;
         ++at;
       } else {
-        at = windows_.erase(at);
+        at = registrations_.erase(at);
       }
     }
     return is_gone;
   }
 
-  /// Drops each window after its last use, as if the peer had revoked all its
-  /// regions.
+  /// Drops each registration after its last use, as if the peer had revoked all
+  /// its regions.
   void revoke_all() {
     last_ = nullptr;
-    std::erase_if(windows_,
+    std::erase_if(registrations_,
                   [](const auto& each) { return each.second.uses == 0; });
-    for (auto& [at, window] : windows_) {
-      window.is_revoked = true;
+    for (auto& [at, theirs] : registrations_) {
+      theirs.is_revoked = true;
     }
   }
 
-  /// Precondition: no part of a step that uses a window is looked at again.
+  /// Precondition: no part of a step that uses a registration is looked at
+  /// again.
   void clear() noexcept {
-    windows_.clear();
+    registrations_.clear();
     last_ = nullptr;
     question_ = {};
   }
 
  private:
-  static bool holds(const PeerWindow<Rkey>& window,
+  static bool holds(const PeerRegistration<Rkey>& theirs,
                     std::uint32_t key,
                     std::uint64_t offset) noexcept {
-    return window.key == key && offset - window.offset < window.size;
+    return theirs.key == key && offset - theirs.offset < theirs.size;
   }
 
   // The engine's lock guards these fields.
   /// By key, then by offset. add() adds and replaces; revoke(), revoke_all()
   /// and clear() remove.
-  std::map<std::pair<std::uint32_t, std::uint64_t>, PeerWindow<Rkey>> windows_;
-  /// The window found last; null: none. Written by find(), and reset before a
-  /// window is dropped.
-  PeerWindow<Rkey>* last_ = nullptr;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, PeerRegistration<Rkey>>
+      registrations_;
+  /// The registration found last; null: none. Written by find(), and reset
+  /// before a registration is dropped.
+  PeerRegistration<Rkey>* last_ = nullptr;
   /// Changed by find_for() and on_region(), and reset by clear().
   Question question_;
 };

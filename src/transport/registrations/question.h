@@ -1,17 +1,17 @@
-// The question of an endpoint for a memory window that a step needs.
+// The question of an endpoint for a registration that a step needs.
 #pragma once
 
 #include <cstdint>
 
+#include "transport/registrations/control.h"
 #include "transport/transport.h"
-#include "transport/windows/control.h"
 
 namespace acp::transport {
 
 /// Whether a step can be posted.
 enum class Feasible : std::uint8_t {
   kNow,
-  kLater,  ///< Once the peer answers or a revoked window ends.
+  kLater,  ///< Once the peer answers or a revoked registration ends.
   kNever,  ///< Not by the network, or not in one chain.
 };
 
@@ -47,8 +47,8 @@ class Question {
     return true;
   }
 
-  /// A kRegion has come. Size 0 means no. A window of another registration of
-  /// the key means no as well: the region that the step names is gone.
+  /// A kRegion has come. Size 0 means no. Another state of the key means no as
+  /// well: the region that the step names is gone.
   void on_answer(const Control& told) noexcept {
     const bool is_denied =
         is_open_ && (told.size == 0 ||

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/log.h"
+#include "transport/registrations/control.h"
 #include "transport/transport.h"
-#include "transport/windows/control.h"
 
 namespace acp::transport {
 
@@ -18,7 +18,7 @@ namespace acp::transport {
 inline constexpr std::uint64_t kRegistrationBytes = 16 << 20;
 inline constexpr std::uint64_t kSparseRegistrationBytes = 2 << 20;
 
-/// Windows of an announcement. The peer asks for further windows.
+/// Registrations of an announcement. The peer asks for further ones.
 inline constexpr std::size_t kMaxAnnounced = 4;
 
 /// An endpoint whose peer has been told of regions.
@@ -28,7 +28,7 @@ class Holder {
   Holder(const Holder&) = delete;
   Holder& operator=(const Holder&) = delete;
 
-  /// Asks the peer to drop the region's windows and to confirm that.
+  /// Asks the peer to drop the region's registrations and to confirm that.
   virtual void revoke(const Region& region) = 0;
 
  protected:
@@ -36,14 +36,15 @@ class Holder {
 };
 
 /// One entry of the key table. Owned by Regions, written by it and by the
-/// endpoints that use it; guarded by the engine's lock. A `Registration` owns
-/// memory that a network has registered. It converts to false when the network
-/// has refused, and packed_rkey() gives the bytes by which a peer reaches it.
-template <typename Registration>
+/// endpoints that use it; guarded by the engine's lock. A `MemoryHandle` owns
+/// what a network has made to register memory. It converts to false when the
+/// network has refused, and packed_rkey() gives the bytes by which a peer
+/// reaches the memory.
+template <typename MemoryHandle>
 class MyRegion {
  public:
   MyRegion(const Region& region, Color colors)
-      : region_(region), pieces_(colors) {}
+      : region_(region), registrations_(colors) {}
 
   const Region& region() const noexcept { return region_; }
 
@@ -65,9 +66,10 @@ class MyRegion {
   template <typename>
   friend class Regions;
 
-  /// A window of the region. Written by Regions::window().
-  struct Piece {
-    Registration registration{};
+  /// One for each registration of the region, made at its first use. Written by
+  /// Regions::own_registration().
+  struct Registration {
+    MemoryHandle memory_handle{};
     bool has_failed = false;  ///< It is not tried again.
   };
 
@@ -85,27 +87,27 @@ class MyRegion {
   std::uint32_t uses_ = 0;
   /// Their peers may use it. Regions::answer() adds, and drop_holder() removes.
   std::vector<Holder*> holders_;
-  /// By color, then by offset. Written by Regions::window().
-  std::vector<std::vector<Piece>> pieces_;
+  /// By color, then by offset. Written by Regions::own_registration().
+  std::vector<std::vector<Registration>> registrations_;
 };
 
-/// A part of a region of this process that is one registration. Plain value.
-template <typename Registration>
-struct OwnWindow {
+/// A registration of a region of this process. Plain value.
+template <typename MemoryHandle>
+struct OwnRegistration {
   std::byte* address = nullptr;
   std::uint64_t size = 0;
   std::uint64_t offset = 0;  ///< Offset in a global address.
   /// Null when the network refuses the memory. Valid as long as the region.
-  const Registration* registration = nullptr;
+  const MemoryHandle* memory_handle = nullptr;
 };
 
 /// One thread at a time; guarded by the engine's lock. Must end before its
 /// registrars. A *registrar* has color() and register_memory(address,
 /// size, level), which logs a refusal at that level.
-template <typename Registration>
+template <typename MemoryHandle>
 class Regions {
  public:
-  using Mine = MyRegion<Registration>;
+  using Mine = MyRegion<MemoryHandle>;
 
   explicit Regions(Color colors) : colors_(colors) {}
 
@@ -164,39 +166,39 @@ class Regions {
     return (mine == nullptr) == (step.local_memory == nullptr);
   }
 
-  /// The window that holds a byte of the region; registers it at first use.
-  /// Windows are counted as in a global address, so no aligned word lies in
-  /// two of them.
-  OwnWindow<Registration> own_window(auto& registrar,
-                                     Mine& mine,
-                                     std::uint64_t offset) {
+  /// The registration that holds a byte of the region. Its first use registers
+  /// it. Registrations are counted as in a global address, so no aligned word
+  /// lies in two of them.
+  OwnRegistration<MemoryHandle> own_registration(auto& registrar,
+                                                 Mine& mine,
+                                                 std::uint64_t offset) {
     const Region& region = mine.region_;
     const std::uint64_t bytes =
         region.is_sparse ? kSparseRegistrationBytes : kRegistrationBytes;
     const std::uint64_t skew = mine.skew();
     const std::uint64_t end = skew + region.size;
-    auto& pieces = mine.pieces_[registrar.color()];
-    if (pieces.empty()) {
-      pieces.resize((end + bytes - 1) / bytes);
+    auto& registrations = mine.registrations_[registrar.color()];
+    if (registrations.empty()) {
+      registrations.resize((end + bytes - 1) / bytes);
     }
-    auto& [registration, has_failed] = pieces[offset / bytes];
-    OwnWindow<Registration> window;
-    window.offset = std::max(offset / bytes * bytes, skew);
-    window.size = std::min((offset / bytes + 1) * bytes, end) - window.offset;
-    window.address = region.address + (window.offset - skew);
-    if (!registration && !has_failed) {
-      registration = registrar.register_memory(
-          window.address, window.size,
+    auto& [memory_handle, has_failed] = registrations[offset / bytes];
+    OwnRegistration<MemoryHandle> own;
+    own.offset = std::max(offset / bytes * bytes, skew);
+    own.size = std::min((offset / bytes + 1) * bytes, end) - own.offset;
+    own.address = region.address + (own.offset - skew);
+    if (!memory_handle && !has_failed) {
+      memory_handle = registrar.register_memory(
+          own.address, own.size,
           has_warned_ ? LogLevel::kDebug : LogLevel::kWarning);
-      has_failed = !registration;
+      has_failed = !memory_handle;
       has_warned_ = has_warned_ || has_failed;
     }
-    window.registration = has_failed ? nullptr : &registration;
-    return window;
+    own.memory_handle = has_failed ? nullptr : &memory_handle;
+    return own;
   }
 
-  /// The answer to a kWant: the window, or size 0 if the peer may not reach the
-  /// byte in this color. `holder` becomes a holder of the region.
+  /// The answer to a kWant: the registration, or size 0 if the peer may not
+  /// reach the byte in this color. `holder` becomes a holder of the region.
   Control answer(const Control& want,
                  auto& registrar,
                  bool has_any_color,
@@ -208,21 +210,21 @@ class Regions {
         (mine->region_.color != registrar.color() && !has_any_color)) {
       return told;
     }
-    const auto window = own_window(registrar, *mine, want.offset);
+    const auto own = own_registration(registrar, *mine, want.offset);
     told.state = mine->region_.state;
-    told.offset = window.offset;
-    if (window.registration != nullptr) {
-      told.rkey = window.registration->packed_rkey();
-      told.size = window.size;
-      told.address = reinterpret_cast<std::uintptr_t>(window.address);
+    told.offset = own.offset;
+    if (own.memory_handle != nullptr) {
+      told.rkey = own.memory_handle->packed_rkey();
+      told.size = own.size;
+      told.address = reinterpret_cast<std::uintptr_t>(own.address);
       add_holder(*mine, holder);
     }
     return told;
   }
 
   /// The announcement of a region's bytes to the peer of `holder`, one row for
-  /// each window. Empty when the peer was told of the region before: so at most
-  /// kMaxAnnounced rows for each region wait for room.
+  /// each registration. Empty when the peer was told of the region before: so
+  /// at most kMaxAnnounced rows for each region wait for room.
   std::vector<Control> announce(const LocalBytes& bytes,
                                 auto& registrar,
                                 bool has_any_color,
@@ -281,7 +283,7 @@ class Regions {
   std::vector<std::unique_ptr<Mine>> all_;  ///< Live ones, and those in use.
   std::vector<Mine*> live_;                 ///< By key.
   std::uint32_t epoch_ = 0;                 ///< Counted by forget().
-  /// The log has a warning of a refusal. Written by window().
+  /// The log has a warning of a refusal. Written by own_registration().
   bool has_warned_ = false;
 };
 

@@ -1,5 +1,6 @@
 // Tests of the memory of each other that the two ends of an endpoint know. They
-// are on control rows, the windows of a peer, and this process's own regions.
+// are on control rows, the registrations of a peer, and this process's own
+// regions.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -9,9 +10,9 @@
 #include <catch2/catch.hpp>
 
 #include "transport/fake_device.h"
-#include "transport/windows/control.h"
-#include "transport/windows/peer_memory.h"
-#include "transport/windows/regions.h"
+#include "transport/registrations/control.h"
+#include "transport/registrations/peer_memory.h"
+#include "transport/registrations/regions.h"
 
 namespace acp::transport {
 
@@ -44,11 +45,11 @@ std::optional<int> unpack(const Bytes& rkey) {
                           : std::nullopt;
 }
 
-/// Finds windows of a peer, and keeps the questions to the peer.
+/// Finds registrations of a peer, and keeps the questions to the peer.
 struct Asker {
   Memory memory;
   std::vector<Control> asked;
-  PeerWindow<int>* theirs = nullptr;
+  PeerRegistration<int>* theirs = nullptr;
 
   Feasible find(const RemoteStep& step, std::uint64_t offset) {
     return memory.find_for(step, offset, theirs, [this](const Control& want) {
@@ -69,7 +70,8 @@ Control want(std::uint32_t key, std::uint64_t offset) {
 
 }  // namespace
 
-TEST_CASE("windows: a control row comes out as it went in", "[windows]") {
+TEST_CASE("registrations: a control row comes out as it went in",
+          "[registrations]") {
   CHECK(decode_control(encode_control(region_row())) == region_row());
   Control revoke = region_row();
   revoke.kind = ControlKind::kRevoke;
@@ -84,17 +86,18 @@ TEST_CASE("windows: a control row comes out as it went in", "[windows]") {
   CHECK(decode_control(encode_control(denied)) == denied);
 }
 
-TEST_CASE("windows: damaged control rows are refused", "[windows]") {
+TEST_CASE("registrations: damaged control rows are refused",
+          "[registrations]") {
   const Bytes good = encode_control(region_row());
   for (std::size_t size = 0; size < good.size(); ++size) {
     INFO(size);
     CHECK_FALSE(decode_control(std::span(good).first(size)).has_value());
   }
   Control wrong = region_row();
-  wrong.rkey.clear();  // a window without the means to reach it
+  wrong.rkey.clear();  // a registration without the means to reach it
   CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
   wrong = region_row();
-  wrong.size = 0;  // an rkey of no window
+  wrong.size = 0;  // an rkey of no registration
   CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
   wrong = region_row();
   wrong.size = UINT64_MAX - 63;  // its offsets wrap around
@@ -108,9 +111,10 @@ TEST_CASE("windows: damaged control rows are refused", "[windows]") {
   }
 }
 
-// The windows have gaps between them. Each border is looked up from both sides.
-TEST_CASE("windows: a peer's windows are found by key and offset",
-          "[windows]") {
+// The registrations have gaps between them. Each border is looked up from both
+// sides.
+TEST_CASE("registrations: a peer's registrations are found by key and offset",
+          "[registrations]") {
   Memory memory;
   CHECK(memory.find(3, 0) == nullptr);
   memory.add({.key = 3, .state = 1, .offset = 8, .size = 100});
@@ -130,33 +134,35 @@ TEST_CASE("windows: a peer's windows are found by key and offset",
   CHECK(memory.find(1, 0) == nullptr);
 }
 
-TEST_CASE("windows: one in use outlives its revocation", "[windows]") {
+TEST_CASE("registrations: one in use outlives its revocation",
+          "[registrations]") {
   Memory memory;
   memory.add({.key = 3, .state = 1, .offset = 0, .size = 100, .rkey = 1});
-  CHECK(memory.revoke(4, 1));  // no window has this key
-  CHECK(memory.revoke(3, 2));  // the window has another state and stays
-  PeerWindow<int>* window = memory.find(3, 0);
-  REQUIRE(window != nullptr);
-  window->uses = 1;
+  CHECK(memory.revoke(4, 1));  // no registration has this key
+  CHECK(memory.revoke(3, 2));  // the registration has another state and stays
+  PeerRegistration<int>* registration = memory.find(3, 0);
+  REQUIRE(registration != nullptr);
+  registration->uses = 1;
   CHECK_FALSE(memory.revoke(3, 1));
-  CHECK(window->is_revoked);
-  // A new region of that key is not added while the revoked window is in use.
+  CHECK(registration->is_revoked);
+  // A new region of that key is not added while the revoked registration is in
+  // use.
   memory.add({.key = 3, .state = 2, .offset = 0, .size = 100, .rkey = 2});
   CHECK(memory.find(3, 0)->rkey == 1);
-  // An unused window of the region is revoked at once, but revoke() is true
-  // only after the last use of all its windows.
+  // An unused registration of the region is revoked at once, but revoke() is
+  // true only after the last use of all its registrations.
   memory.add({.key = 3, .state = 1, .offset = 200, .size = 100, .rkey = 4});
   CHECK_FALSE(memory.revoke(3, 1));
   CHECK(memory.find(3, 200) == nullptr);
-  window->uses = 0;
+  registration->uses = 0;
   CHECK(memory.revoke(3, 1));
   CHECK(memory.find(3, 0) == nullptr);
   memory.add({.key = 3, .state = 2, .offset = 0, .size = 100, .rkey = 2});
   CHECK(memory.find(3, 0)->rkey == 2);
 }
 
-TEST_CASE("windows: all of a peer that is gone end with their last use",
-          "[windows]") {
+TEST_CASE("registrations: all of a peer that is gone end with their last use",
+          "[registrations]") {
   Memory memory;
   memory.add({.key = 1, .state = 1, .offset = 0, .size = 100});
   memory.add({.key = 2, .state = 1, .offset = 0, .size = 100});
@@ -167,7 +173,8 @@ TEST_CASE("windows: all of a peer that is gone end with their last use",
   CHECK(memory.find(2, 0)->is_revoked);
 }
 
-TEST_CASE("windows: an unknown one is asked for, one at a time", "[windows]") {
+TEST_CASE("registrations: an unknown one is asked for, one at a time",
+          "[registrations]") {
   Asker asker;
   const RemoteStep step = step_of(3, 0x51);
   CHECK(asker.find(step, 8) == Feasible::kLater);
@@ -187,8 +194,9 @@ TEST_CASE("windows: an unknown one is asked for, one at a time", "[windows]") {
   CHECK(asker.asked.size() == 2);
 }
 
-TEST_CASE("windows: a refusal is told to some tries of the step that asked",
-          "[windows]") {
+TEST_CASE(
+    "registrations: a refusal is told to some tries of the step that asked",
+    "[registrations]") {
   const RemoteStep step = step_of(3, 0x51);
   const Control none{.kind = ControlKind::kRegion, .key = 3};
   Control other{.kind = ControlKind::kRegion,
@@ -220,7 +228,8 @@ TEST_CASE("windows: a refusal is told to some tries of the step that asked",
   CHECK(asker.asked.size() == 3);
 }
 
-TEST_CASE("windows: an announced one is not asked for", "[windows]") {
+TEST_CASE("registrations: an announced one is not asked for",
+          "[registrations]") {
   Asker asker;
   const RemoteStep step = step_of(4, 0x17);
   Control told = region_row();
@@ -237,7 +246,8 @@ TEST_CASE("windows: an announced one is not asked for", "[windows]") {
   CHECK_FALSE(asker.memory.on_announce(told, unpack));
 }
 
-TEST_CASE("windows: an announcement answers no question", "[windows]") {
+TEST_CASE("registrations: an announcement answers no question",
+          "[registrations]") {
   Asker asker;
   CHECK(asker.find(step_of(4, 0x17), 100) == Feasible::kLater);
   Control told = region_row();
@@ -251,7 +261,8 @@ TEST_CASE("windows: an announcement answers no question", "[windows]") {
   CHECK(asker.find(step_of(4, 0x17), 100) == Feasible::kNever);
 }
 
-TEST_CASE("windows: a revoked one in use holds steps up", "[windows]") {
+TEST_CASE("registrations: a revoked one in use holds steps up",
+          "[registrations]") {
   Asker asker;
   asker.memory.add({.key = 3, .state = 0x51, .offset = 0, .size = 64});
   CHECK(asker.find(step_of(3, 0x51), 0) == Feasible::kNow);
@@ -261,10 +272,10 @@ TEST_CASE("windows: a revoked one in use holds steps up", "[windows]") {
   CHECK(asker.asked.empty());
 }
 
-// The region does not begin at a multiple of a piece, so its first and last
-// piece are shorter. Bytes outside must register nothing.
-TEST_CASE("windows: a region is registered in pieces, each once",
-          "[windows][regions]") {
+// The region does not begin at a multiple of kRegistrationBytes, so its first
+// and last registration are shorter. Bytes outside must register nothing.
+TEST_CASE("registrations: a region has several, each made once",
+          "[registrations][regions]") {
   FakeRegions regions(1);
   FakeDevice device;
   FakeHolder holder;
@@ -295,8 +306,8 @@ TEST_CASE("windows: a region is registered in pieces, each once",
   CHECK(mine->offset_of(memory_at(kSkew) + 5) == kSkew + 5);
 }
 
-TEST_CASE("windows: a region is announced once to each peer",
-          "[windows][regions]") {
+TEST_CASE("registrations: a region is announced once to each peer",
+          "[registrations][regions]") {
   FakeRegions regions(1);
   FakeDevice device;
   FakeHolder holder;
@@ -309,7 +320,7 @@ TEST_CASE("windows: a region is announced once to each peer",
   CHECK(regions.announce({.key = 4, .size = 8}, device, false, holder).empty());
   CHECK(announce(kSize, 8).empty());
 
-  SECTION("the bytes lie in two pieces") {
+  SECTION("the bytes lie in two registrations") {
     const auto rows = announce(kRegistrationBytes - 4, 8);
     REQUIRE(rows.size() == 2);
     for (const Control& row : rows) {
@@ -322,7 +333,7 @@ TEST_CASE("windows: a region is announced once to each peer",
     CHECK(announce(0, 8).empty());
     CHECK(device.made == 2);
   }
-  SECTION("no more than kMaxAnnounced pieces") {
+  SECTION("no more than kMaxAnnounced registrations") {
     CHECK(announce(0, kSize).size() == kMaxAnnounced);
     CHECK(device.made == kMaxAnnounced);
   }
@@ -342,7 +353,8 @@ TEST_CASE("windows: a region is announced once to each peer",
   CHECK(regions.remove(3, 1));
 }
 
-TEST_CASE("windows: a region is reached in its color", "[windows][regions]") {
+TEST_CASE("registrations: a region is reached in its color",
+          "[registrations][regions]") {
   FakeRegions regions(2);
   FakeHolder holder;
   regions.add(
@@ -354,8 +366,8 @@ TEST_CASE("windows: a region is reached in its color", "[windows][regions]") {
   CHECK(regions.answer(want(0, 0), device, false, holder).size == 100);
 }
 
-TEST_CASE("windows: a refusal is a warning once and not tried again",
-          "[windows][regions]") {
+TEST_CASE("registrations: a refusal is a warning once and not tried again",
+          "[registrations][regions]") {
   FakeRegions regions(1);
   FakeHolder holder;
   FakeDevice device{.refuses = true};
@@ -368,7 +380,8 @@ TEST_CASE("windows: a refusal is a warning once and not tried again",
   CHECK(regions.remove(0, 1));  // a peer that was refused is no holder
 }
 
-TEST_CASE("windows: a region ends when nothing uses it", "[windows][regions]") {
+TEST_CASE("registrations: a region ends when nothing uses it",
+          "[registrations][regions]") {
   FakeRegions regions(1);
   FakeDevice device;
   std::array<FakeHolder, 2> holders;
@@ -393,8 +406,8 @@ TEST_CASE("windows: a region ends when nothing uses it", "[windows][regions]") {
   CHECK(regions.remove(3, 1));
 }
 
-TEST_CASE("windows: a confirmation for a former region drops no holder",
-          "[windows][regions]") {
+TEST_CASE("registrations: a confirmation for a former region drops no holder",
+          "[registrations][regions]") {
   FakeRegions regions(1);
   FakeDevice device;
   FakeHolder holder;

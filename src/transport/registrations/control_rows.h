@@ -10,17 +10,17 @@
 #include <utility>
 #include <vector>
 
+#include "transport/registrations/control.h"
+#include "transport/registrations/peer_memory.h"
+#include "transport/registrations/regions.h"
 #include "transport/transport.h"
-#include "transport/windows/control.h"
-#include "transport/windows/peer_memory.h"
-#include "transport/windows/regions.h"
 
 namespace acp::transport {
 
 /// Counts of a transport, for tests and traces. Written by ControlRows.
 struct ControlCounts {
-  std::uint64_t wanted = 0;   ///< Windows asked for.
-  std::uint64_t told = 0;     ///< Windows that peers were told of.
+  std::uint64_t wanted = 0;   ///< Registrations asked for.
+  std::uint64_t told = 0;     ///< Registrations that peers were told of.
   std::uint64_t revoked = 0;  ///< Regions that peers had to drop.
 };
 
@@ -51,29 +51,30 @@ enum class RowOutcome : std::uint8_t {
   kDamaged,     ///< The bytes are no valid control row.
 };
 
-/// The rows that wait to be sent, and the windows that the peer's rows told of.
-/// Guarded by the engine's lock. `registrar` is the registrar of Regions.
-template <typename Registration, typename Rkey>
+/// The rows that wait to be sent, and the registrations that the peer's rows
+/// told of. Guarded by the engine's lock. `registrar` is the registrar of
+/// Regions.
+template <typename MemoryHandle, typename Rkey>
 class ControlRows final : public Holder {
  public:
   ControlRows(ControlSender& sender,
-              Regions<Registration>& regions,
+              Regions<MemoryHandle>& regions,
               ControlCounts& counts)
       : sender_(sender), regions_(regions), counts_(counts) {}
 
-  /// Finds the peer's window that holds a byte of the step's memory; asks for
-  /// it when it is not known.
-  Feasible find_window(const RemoteStep& step,
-                       std::uint64_t offset,
-                       PeerWindow<Rkey>*& theirs) {
+  /// Finds the peer's registration that holds a byte of the step's memory; asks
+  /// for it when it is not known.
+  Feasible find_registration(const RemoteStep& step,
+                             std::uint64_t offset,
+                             PeerRegistration<Rkey>*& theirs) {
     return peer_memory_.find_for(step, offset, theirs, [this](Control want) {
       ++counts_.wanted;
       queue(std::move(want));
     });
   }
 
-  /// A part of a step that used the window has ended.
-  void end_use(PeerWindow<Rkey>& theirs) {
+  /// A part of a step that used the registration has ended.
+  void end_use(PeerRegistration<Rkey>& theirs) {
     if (--theirs.uses == 0 && theirs.is_revoked) {
       drop_revoked(theirs.key, theirs.state);
     }
@@ -142,16 +143,16 @@ class ControlRows final : public Holder {
   }
 
   /// The peer is gone: it holds no region of this process, and gets no row.
-  /// Its windows stay until release_windows() or clear().
+  /// Its registrations stay until release_registrations() or clear().
   void drop_peer() {
     regions_.drop_holder(*this);
     unsent_.clear();
   }
 
-  /// Drops each window of the peer after its last use.
-  void release_windows() { peer_memory_.revoke_all(); }
+  /// Drops each registration of the peer after its last use.
+  void release_registrations() { peer_memory_.revoke_all(); }
 
-  /// Drops rows and windows. Precondition: as for PeerMemory::clear().
+  /// Drops rows and registrations. Precondition: as for PeerMemory::clear().
   void clear() noexcept {
     peer_memory_.clear();
     unsent_.clear();
@@ -177,7 +178,7 @@ class ControlRows final : public Holder {
     return RowOutcome::kTaken;
   }
 
-  /// Confirms once no window of the region is in use.
+  /// Confirms once no registration of the region is in use.
   void drop_revoked(std::uint32_t key, std::uint64_t state) {
     if (peer_memory_.revoke(key, state) && sender_.may_answer()) {
       queue({.kind = ControlKind::kRevoked, .key = key, .state = state});
@@ -186,9 +187,9 @@ class ControlRows final : public Holder {
 
   // The engine's lock guards these fields.
   ControlSender& sender_;
-  Regions<Registration>& regions_;
+  Regions<MemoryHandle>& regions_;
   ControlCounts& counts_;
-  /// Changed by rows of the peer, and by steps that find and end windows.
+  /// Changed by rows of the peer, and by steps that find and end registrations.
   PeerMemory<Rkey> peer_memory_;
   /// In order. queue() adds; send(), drop_peer() and clear() remove.
   std::vector<Control> unsent_;

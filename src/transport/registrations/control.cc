@@ -1,6 +1,6 @@
 // Encoding and decoding of control rows. Called by the endpoints of verbs and
 // ucx. Bytes come from the peer, so decoding trusts nothing.
-#include "transport/windows/control.h"
+#include "transport/registrations/control.h"
 
 #include <algorithm>
 
@@ -43,11 +43,11 @@ std::optional<Control> decode_control(std::span<const std::byte> bytes) {
                         control.kind <= ControlKind::kAnnounce;
   const bool tells = control.kind == ControlKind::kRegion ||
                      control.kind == ControlKind::kAnnounce;
-  const bool has_window = tells && control.size != 0;
-  // Neither offsets nor addresses of a window may wrap around.
+  const bool has_registration = tells && control.size != 0;
+  // Neither offsets nor addresses of a registration may wrap around.
   const bool wraps = control.size > UINT64_MAX - control.offset ||
                      control.size > UINT64_MAX - control.address;
-  if (!is_known || wraps || has_window == rkey.empty() ||
+  if (!is_known || wraps || has_registration == rkey.empty() ||
       load_little<std::uint32_t>(bytes.data() + 12) != rkey.size()) {
     return std::nullopt;
   }

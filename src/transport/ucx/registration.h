@@ -7,7 +7,7 @@
 
 #include <ucp/api/ucp.h>
 
-#include "transport/windows/control_rows.h"
+#include "transport/registrations/control_rows.h"
 
 namespace acp::ucx {
 
@@ -41,8 +41,9 @@ class MappedMemory {
   ucp_mem_h memory_ = nullptr;
 };
 
-/// False: UCX has refused.
-struct Mapping {
+/// Owns the memory that UCX has mapped to make a registration. False: UCX has
+/// refused.
+struct MemoryHandle {
   MappedMemory memory{};
   std::vector<std::byte> rkey{};  ///< Packed.
 
@@ -78,10 +79,10 @@ class Rkey {
   ucp_rkey_h rkey_ = nullptr;
 };
 
-using Regions = transport::Regions<Mapping>;
-using MyRegion = transport::MyRegion<Mapping>;
-using ControlRows = transport::ControlRows<Mapping, Rkey>;
-using PeerWindow = transport::PeerWindow<Rkey>;
+using Regions = transport::Regions<MemoryHandle>;
+using MyRegion = transport::MyRegion<MemoryHandle>;
+using ControlRows = transport::ControlRows<MemoryHandle, Rkey>;
+using PeerRegistration = transport::PeerRegistration<Rkey>;
 using transport::Feasible;
 
 }  // namespace acp::ucx
