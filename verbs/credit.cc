@@ -26,8 +26,8 @@ constexpr std::uint32_t kMostNoted = kWindow + kIdleWindow;
 constexpr std::uint32_t kUsesToGrow = 4;
 
 /// While the other end has more credit than this, returning more can wait for a
-/// packet with rows. A small window is returned only when it is used up. With a
-/// window of 2 an exchange of requests and replies needs no empty packet.
+/// packet with frames. A small window is returned only when it is used up. With
+/// a window of 2 an exchange of requests and replies needs no empty packet.
 constexpr std::uint32_t low_credit(std::uint32_t window) noexcept {
   return window <= 2 ? 0 : window / 2;
 }
@@ -54,7 +54,7 @@ std::optional<CreditNote> decode_credit(std::uint32_t bits) noexcept {
 }
 
 std::uint32_t Credit::on_send(Load load) noexcept {
-  if (load == Load::kRows) {
+  if (load == Load::kFrames) {
     ACP_ASSERT(may_send());
     ++sent_;
   }
@@ -95,7 +95,7 @@ std::uint32_t Credit::note() noexcept {
 /// other end's, then the packet itself.
 bool Credit::on_arrival(std::uint32_t bits, Load load) noexcept {
   const auto note = decode_credit(bits);
-  if (!note || ((note->gives_up || note->moves) && load == Load::kRows)) {
+  if (!note || ((note->gives_up || note->moves) && load == Load::kFrames)) {
     return false;
   }
   const std::uint32_t more = static_cast<std::uint16_t>(
@@ -124,7 +124,7 @@ bool Credit::on_arrival(std::uint32_t bits, Load load) noexcept {
     used_up_ = 0;
     is_wanted_ = false;
   }
-  if (load == Load::kRows) {
+  if (load == Load::kFrames) {
     if (received_ == granted_) {
       return false;
     }

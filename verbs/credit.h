@@ -48,10 +48,11 @@ std::uint32_t encode_credit(const CreditNote& note) noexcept;
 /// Nothing when no end would have written these bits.
 std::optional<CreditNote> decode_credit(std::uint32_t bits) noexcept;
 
-/// Whether a packet has rows. Only such packets need credit.
-enum class Load : std::uint8_t { kNone, kRows };
+/// Whether a packet has frames. Only such packets need credit.
+enum class Load : std::uint8_t { kNone, kFrames };
 
-/// One end. All counts are modulo 2^32 and count packets with rows. Invariants:
+/// One end. All counts are modulo 2^32 and count packets with frames.
+/// Invariants:
 /// 1. acknowledged_ <= sent_ <= limit_ <= the other end's granted_.
 /// 2. consumed_ <= received_ <= granted_ <= received_ + window_.
 /// 3. The owner has window_ receive buffers posted for this connection, and
@@ -60,14 +61,14 @@ enum class Load : std::uint8_t { kNone, kRows };
 /// engine's lock.
 class Credit {
  public:
-  /// Whether this end may send a packet with rows.
+  /// Whether this end may send a packet with frames.
   bool may_send() const noexcept { return sent_ != limit_; }
 
   /// A message has to wait for credit. The next SEND tells the other end.
   void want_more() noexcept { is_short_ = true; }
 
   /// The immediate data of the packet that is posted next. Grants the other end
-  /// all that its window allows. Precondition for kRows: may_send().
+  /// all that its window allows. Precondition for kFrames: may_send().
   std::uint32_t on_send(Load load) noexcept;
 
   /// Whether this end has more credit than an idle connection needs.
@@ -83,7 +84,7 @@ class Credit {
   /// A packet of the other end has arrived. False: it breaks a rule.
   [[nodiscard]] bool on_arrival(std::uint32_t bits, Load load) noexcept;
 
-  /// A packet with rows is consumed, and its receive buffer is free again.
+  /// A packet with frames is consumed, and its receive buffer is free again.
   void on_consumed() noexcept;
 
   /// Whether an empty packet has to return credit now.

@@ -82,14 +82,14 @@ bool Endpoint::may_open_packet() const noexcept {
 
 Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
                       transport::Ordering) {
-  return state_ == EndpointState::kReady ? append(parts, Row::kMessage)
+  return state_ == EndpointState::kReady ? append(parts, FrameKind::kMessage)
                                          : send_before_ready();
 }
 
 /// Appends to the open packet; closes it and opens another if it is full.
 /// Precondition: ready.
 Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
-                        Row row) {
+                        FrameKind kind) {
   std::size_t bytes = 0;
   for (const std::span<const std::byte> part : parts) {
     bytes += part.size();
@@ -115,7 +115,7 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
       }
     }
     const std::size_t used =
-        append_row(open_->bytes(), open_bytes_, parts, bytes, row);
+        append_frame(open_->bytes(), open_bytes_, parts, bytes, kind);
     if (used != 0) {
       open_bytes_ = static_cast<std::uint32_t>(used);
       queue_for_flush();
@@ -138,7 +138,7 @@ void Endpoint::close_packet(InFront in_front) {
   open_ = nullptr;
   open_bytes_ = 0;
   has_sent_ = true;
-  post(buffer, bytes, in_front, credit_.on_send(Load::kRows));
+  post(buffer, bytes, in_front, credit_.on_send(Load::kFrames));
 }
 
 /// Posts one packet with one doorbell. `buffer` null: an empty packet. `credit`
@@ -208,7 +208,7 @@ bool Endpoint::flush(bool is_idle) {
   return is_clean;
 }
 
-/// Order: control rows into the open packet, the batch, the packet, then
+/// Order: control frames into the open packet, the batch, the packet, then
 /// credit. The batch is first, because packets must not overtake what is held,
 /// or a stream of them could hold it for ever. False: a part is left, and flush
 /// has to be called again.
@@ -242,8 +242,8 @@ bool Endpoint::flush_parts(bool is_idle) {
   return is_clean || state_ != EndpointState::kReady;
 }
 
-/// Credit first, then the rows in order. A packet that breaks a rule fails the
-/// peer, since the stream behind it has no meaning.
+/// Credit first, then the frames in order. A packet that breaks a rule fails
+/// the peer, since the stream behind it has no meaning.
 void Endpoint::on_packet(std::uint32_t queue_pair,
                          std::uint32_t credit,
                          std::span<const std::byte> packet,
@@ -256,18 +256,19 @@ void Endpoint::on_packet(std::uint32_t queue_pair,
   }
   ++shared_.counters.received;
   if (!take_move(queue_pair, credit) ||
-      !take_credit(credit, packet.empty() ? Load::kNone : Load::kRows)) {
+      !take_credit(credit, packet.empty() ? Load::kNone : Load::kFrames)) {
     return;
   }
   while (!packet.empty() && state_ != EndpointState::kFailed) {
-    const auto row = take_row(packet);
-    if (!row || (row->row == Row::kControl && !on_control(row->bytes))) {
-      fail("a packet that is no row of messages");
+    const auto frame = take_frame(packet);
+    if (!frame ||
+        (frame->kind == FrameKind::kControl && !on_control(frame->bytes))) {
+      fail("a packet with a damaged frame");
       return;
     }
-    if (row->row == Row::kMessage) {
+    if (frame->kind == FrameKind::kMessage) {
       ++shared_.counters.delivered;
-      sink.on_message(peer_, device_.color(), row->bytes);
+      sink.on_message(peer_, device_.color(), frame->bytes);
     }
   }
 }

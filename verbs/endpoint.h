@@ -9,7 +9,7 @@
 //   endpoint_plan.cc     whether and how the devices can do steps
 //   endpoint_post.cc     posting these steps, and their end
 //   endpoint_atomic.cc   atomics among them
-//   endpoint_control.cc  control rows: asking for registrations and telling
+//   endpoint_control.cc  control frames: asking for registrations and telling
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 #include "base/clock.h"
 #include "transport/peer_name.h"
-#include "transport/registrations/control_rows.h"
+#include "transport/registrations/control_frames.h"
 #include "transport/transport.h"
 #include "verbs/address_card.h"
 #include "verbs/credit.h"
@@ -167,7 +167,7 @@ class Endpoint final : public transport::Endpoint,
                      std::uint64_t token) override;
 
   /// Posts the batch, the steps and the open packet with one doorbell. The
-  /// message is the last row of that packet.
+  /// message is the last frame of that packet.
   Status post_then_send(
       std::span<const transport::RemoteStep> steps,
       std::uint64_t token,
@@ -296,7 +296,8 @@ class Endpoint final : public transport::Endpoint,
   enum class InFront : std::uint8_t { kNothing, kBatch };
 
   Status send_before_ready();
-  Status append(std::span<const std::span<const std::byte>> parts, Row row);
+  Status append(std::span<const std::span<const std::byte>> parts,
+                FrameKind kind);
   bool flush(bool is_idle);
   bool flush_parts(bool is_idle);
   std::uint32_t send_queue_used() const noexcept;
@@ -350,7 +351,7 @@ class Endpoint final : public transport::Endpoint,
   void end_use(WorkRequest& work);
   void free_word(WorkRequest& work) noexcept;
   void drop_steps() noexcept;
-  Status append_control(std::span<const std::byte> row) override;
+  Status append_control(std::span<const std::byte> frame) override;
   bool may_answer() const noexcept override;
   bool has_any_color() const noexcept;
   bool on_control(std::span<const std::byte> bytes);
@@ -409,7 +410,7 @@ class Endpoint final : public transport::Endpoint,
   /// In SharedState::spare. take_credit() sets it, and give_up_if_idle() clears
   /// it.
   bool is_spare_ = false;
-  /// Rows were sent since the last give_up_if_idle(). close_packet() sets it.
+  /// Frames were sent since the last give_up_if_idle(). close_packet() sets it.
   bool has_sent_ = false;
   /// The executor of this process's atomics on the peer's memory.
   const Executor atomics_;
@@ -457,7 +458,7 @@ class Endpoint final : public transport::Endpoint,
   std::unique_ptr<SendQueue> queue_;  ///< Made by become_ready().
 
   /// Changed by endpoint_control.cc, plan_step(), end_use() and drop_steps().
-  ControlRows controls_;
+  ControlFrames controls_;
 
   /// Credit of both directions. Changed where packets are sent and read.
   Credit credit_;

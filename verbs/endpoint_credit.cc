@@ -15,8 +15,8 @@ namespace acp::verbs {
 bool Endpoint::take_credit(std::uint32_t credit, Load load) {
   const std::uint32_t before = credit_.window();
   if (!credit_.on_arrival(credit, load)) {
-    fail(fmt::format("its credit {:#010x} on a packet {} rows cannot be: {}",
-                     credit, load == Load::kRows ? "with" : "without",
+    fail(fmt::format("its credit {:#010x} on a packet {} frames cannot be: {}",
+                     credit, load == Load::kFrames ? "with" : "without",
                      credit_.describe()));
     return false;
   }

@@ -159,7 +159,7 @@ Status Endpoint::post_then_send(
       !may_send_packets()) {
     return stays_too_small_for(plan, 1) ? Status::kUnsupported : Status::kAgain;
   }
-  if (const Status status = append(message, Row::kMessage);
+  if (const Status status = append(message, FrameKind::kMessage);
       status != Status::kOk) {
     return status;
   }

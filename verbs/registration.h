@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/little_endian.h"
-#include "transport/registrations/control_rows.h"
+#include "transport/registrations/control_frames.h"
 #include "verbs/resource.h"
 
 namespace acp::verbs {
@@ -37,7 +37,7 @@ inline std::optional<std::uint32_t> unpack_rkey(
 
 using Regions = transport::Regions<MemoryHandle>;
 using MyRegion = transport::MyRegion<MemoryHandle>;
-using ControlRows = transport::ControlRows<MemoryHandle, std::uint32_t>;
+using ControlFrames = transport::ControlFrames<MemoryHandle, std::uint32_t>;
 using PeerRegistration = transport::PeerRegistration<std::uint32_t>;
 using transport::Feasible;
 

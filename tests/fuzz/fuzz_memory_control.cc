@@ -1,4 +1,4 @@
-// Fuzz target: any bytes into the decoder of control rows. An accepted row
+// Fuzz target: any bytes into the decoder of control frames. An accepted frame
 // comes out again as it went in, and its registration does not wrap around.
 #include <cstddef>
 #include <cstdint>

@@ -22,8 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   }
   if (decode_packet(bytes)) {
     std::size_t total = kPacketHeaderBytes;
-    for_each_row(bytes, [&](RowKind, std::span<const std::byte> row) {
-      total += kRowHeaderBytes + row.size();
+    for_each_frame(bytes, [&](FrameKind, std::span<const std::byte> frame) {
+      total += kFrameHeaderBytes + frame.size();
       return true;
     });
     ACP_ASSERT(total == size);

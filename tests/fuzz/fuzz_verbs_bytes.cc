@@ -35,12 +35,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   std::span<const std::byte> packet = bytes;
   while (!packet.empty()) {
     const std::size_t before = packet.size();
-    const auto row = acp::verbs::take_row(packet);
-    if (!row) {
+    const auto frame = acp::verbs::take_frame(packet);
+    if (!frame) {
       break;
     }
-    ACP_ASSERT(packet.size() + row->bytes.size() +
-                   acp::verbs::kMessagePrefixBytes ==
+    ACP_ASSERT(packet.size() + frame->bytes.size() +
+                   acp::verbs::kFrameHeaderBytes ==
                before);
   }
   return 0;

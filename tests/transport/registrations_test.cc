@@ -1,5 +1,5 @@
 // Tests of the memory of each other that the two ends of an endpoint know. They
-// are on control rows, the registrations of a peer, and this process's own
+// are on control frames, the registrations of a peer, and this process's own
 // regions.
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Memory = PeerMemory<int>;
 
-Control region_row() {
+Control region_frame() {
   return {.kind = ControlKind::kRegion,
           .key = 5,
           .epoch = 2,
@@ -70,36 +70,36 @@ Control want(std::uint32_t key, std::uint64_t offset) {
 
 }  // namespace
 
-TEST_CASE("registrations: a control row comes out as it went in",
+TEST_CASE("registrations: a control frame comes out as it went in",
           "[registrations]") {
-  CHECK(decode_control(encode_control(region_row())) == region_row());
-  Control revoke = region_row();
+  CHECK(decode_control(encode_control(region_frame())) == region_frame());
+  Control revoke = region_frame();
   revoke.kind = ControlKind::kRevoke;
   revoke.rkey.clear();
   CHECK(decode_control(encode_control(revoke)) == revoke);
-  Control announced = region_row();
+  Control announced = region_frame();
   announced.kind = ControlKind::kAnnounce;
   CHECK(decode_control(encode_control(announced)) == announced);
-  Control denied = region_row();
+  Control denied = region_frame();
   denied.size = 0;
   denied.rkey.clear();
   CHECK(decode_control(encode_control(denied)) == denied);
 }
 
-TEST_CASE("registrations: damaged control rows are refused",
+TEST_CASE("registrations: damaged control frames are refused",
           "[registrations]") {
-  const Bytes good = encode_control(region_row());
+  const Bytes good = encode_control(region_frame());
   for (std::size_t size = 0; size < good.size(); ++size) {
     INFO(size);
     CHECK_FALSE(decode_control(std::span(good).first(size)).has_value());
   }
-  Control wrong = region_row();
+  Control wrong = region_frame();
   wrong.rkey.clear();  // a registration without the means to reach it
   CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
-  wrong = region_row();
+  wrong = region_frame();
   wrong.size = 0;  // an rkey of no registration
   CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
-  wrong = region_row();
+  wrong = region_frame();
   wrong.size = UINT64_MAX - 63;  // its offsets wrap around
   CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
   wrong.offset = 0;  // its addresses do
@@ -232,7 +232,7 @@ TEST_CASE("registrations: an announced one is not asked for",
           "[registrations]") {
   Asker asker;
   const RemoteStep step = step_of(4, 0x17);
-  Control told = region_row();
+  Control told = region_frame();
   told.kind = ControlKind::kAnnounce;
   told.key = 4;
   told.state = 0x17;
@@ -250,7 +250,7 @@ TEST_CASE("registrations: an announcement answers no question",
           "[registrations]") {
   Asker asker;
   CHECK(asker.find(step_of(4, 0x17), 100) == Feasible::kLater);
-  Control told = region_row();
+  Control told = region_frame();
   told.kind = ControlKind::kAnnounce;
   told.rkey.resize(1);
   CHECK(told.key == 5);
@@ -321,15 +321,15 @@ TEST_CASE("registrations: a region is announced once to each peer",
   CHECK(announce(kSize, 8).empty());
 
   SECTION("the bytes lie in two registrations") {
-    const auto rows = announce(kRegistrationBytes - 4, 8);
-    REQUIRE(rows.size() == 2);
-    for (const Control& row : rows) {
-      CHECK(row.kind == ControlKind::kAnnounce);
-      CHECK(row.size == kRegistrationBytes);
-      CHECK(row.state == 1);
+    const auto frames = announce(kRegistrationBytes - 4, 8);
+    REQUIRE(frames.size() == 2);
+    for (const Control& frame : frames) {
+      CHECK(frame.kind == ControlKind::kAnnounce);
+      CHECK(frame.size == kRegistrationBytes);
+      CHECK(frame.state == 1);
     }
-    CHECK(rows[0].offset == 0);
-    CHECK(rows[1].offset == kRegistrationBytes);
+    CHECK(frames[0].offset == 0);
+    CHECK(frames[1].offset == kRegistrationBytes);
     CHECK(announce(0, 8).empty());
     CHECK(device.made == 2);
   }

@@ -48,7 +48,7 @@ std::size_t append(Bytes& packet, std::size_t used, std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
   const std::vector<std::span<const std::byte>> parts = {
       bytes.first(bytes.size() / 2), {}, bytes.subspan(bytes.size() / 2)};
-  return append_row(packet, used, parts, bytes.size(), Row::kMessage);
+  return append_frame(packet, used, parts, bytes.size(), FrameKind::kMessage);
 }
 
 std::string text_of(std::span<const std::byte> bytes) {
@@ -142,12 +142,12 @@ TEST_CASE("verbs packet: messages come out as they went in",
   std::size_t used = append(packet, 0, "first");
   used = append(packet, used, "");
   used = append(packet, used, large);
-  CHECK(used == 5 + 0 + 5000 + 3 * kMessagePrefixBytes);
+  CHECK(used == 5 + 0 + 5000 + 3 * kFrameHeaderBytes);
   CHECK(append(packet, used, large) == 0);
   std::span<const std::byte> rest(packet.data(), used);
-  CHECK(text_of(take_row(rest).value().bytes) == "first");
-  CHECK(take_row(rest).value().bytes.empty());
-  CHECK(text_of(take_row(rest).value().bytes) == large);
+  CHECK(text_of(take_frame(rest).value().bytes) == "first");
+  CHECK(take_frame(rest).value().bytes.empty());
+  CHECK(text_of(take_frame(rest).value().bytes) == large);
   CHECK(rest.empty());
 }
 
@@ -164,26 +164,26 @@ TEST_CASE("verbs packet: a size beyond the packet is refused",
   const std::size_t used = append(packet, 0, "message");
   for (std::size_t size = 1; size < used; ++size) {
     std::span<const std::byte> cut(packet.data(), size);
-    CHECK_FALSE(take_row(cut));
+    CHECK_FALSE(take_frame(cut));
   }
 }
 
-TEST_CASE("verbs packet: rows for the connection are no messages",
+TEST_CASE("verbs packet: frames for the connection are no messages",
           "[verbs][packet]") {
   Bytes packet(kPacketBytes);
   const Bytes large(kMaxMessageBytes - 100, std::byte{7});
   const std::span<const std::byte> part = large;
   std::size_t used =
-      append_row(packet, 0, {&part, 1}, large.size(), Row::kControl);
+      append_frame(packet, 0, {&part, 1}, large.size(), FrameKind::kControl);
   used = append(packet, used, "message");
   std::span<const std::byte> rest(packet.data(), used);
-  const auto control = take_row(rest);
+  const auto control = take_frame(rest);
   REQUIRE(control);
-  CHECK(control->row == Row::kControl);
+  CHECK(control->kind == FrameKind::kControl);
   CHECK(control->bytes.size() == large.size());
-  const auto message = take_row(rest);
+  const auto message = take_frame(rest);
   REQUIRE(message);
-  CHECK(message->row == Row::kMessage);
+  CHECK(message->kind == FrameKind::kMessage);
   CHECK(text_of(message->bytes) == "message");
 }
 

@@ -49,7 +49,7 @@ bool send(End& from, End& to) {
     from.credit.want_more();
     return false;
   }
-  transmit(to, {from.credit.on_send(Load::kRows), Load::kRows});
+  transmit(to, {from.credit.on_send(Load::kFrames), Load::kFrames});
   ++from.sent;
   return true;
 }
@@ -73,20 +73,20 @@ bool give_up(End& from, End& to) {
 /// counts as consumed, and their buffers are posted again in between. `grows`
 /// false: there are no more receive buffers.
 void poll(End& end, std::size_t most, bool grows = true) {
-  std::uint32_t rows = 0;
+  std::uint32_t frames = 0;
   std::uint32_t taken = 0;
   for (; taken < most && !end.arriving.empty(); ++taken) {
     const Packet packet = end.arriving.front();
     end.arriving.pop_front();
     REQUIRE(end.credit.on_arrival(packet.bits, packet.load));
-    rows += packet.load == Load::kRows ? 1 : 0;
+    frames += packet.load == Load::kFrames ? 1 : 0;
   }
   end.posted -= taken;
   for (; taken != 0 && end.posted < end.credit.window() + kEmptyPackets;
        --taken) {
     ++end.posted;
   }
-  for (; rows != 0; --rows) {
+  for (; frames != 0; --frames) {
     end.credit.on_consumed();
     ++end.consumed;
     if (end.credit.needs_growth() && grows) {
@@ -226,9 +226,9 @@ TEST_CASE("verbs credit: what no end would send is refused",
   CHECK(refuses({.window = 18}, Load::kNone));
   CHECK(refuses({.window = 1, .given_up = 1}, Load::kNone));
   CHECK(refuses({.window = 1, .gives_up = true}, Load::kNone));
-  REQUIRE(credit.on_arrival(encode_credit(good), Load::kRows));
-  CHECK(refuses(good, Load::kRows));  // a packet without credit
-  static_cast<void>(credit.on_send(Load::kRows));
+  REQUIRE(credit.on_arrival(encode_credit(good), Load::kFrames));
+  CHECK(refuses(good, Load::kFrames));  // a packet without credit
+  static_cast<void>(credit.on_send(Load::kFrames));
   CHECK_FALSE(refuses({.consumed = 1, .window = 0}, Load::kNone));
   CHECK(refuses({.consumed = 2, .window = 0}, Load::kNone));
   CHECK_FALSE(refuses({.consumed = 1, .window = 16}, Load::kNone));

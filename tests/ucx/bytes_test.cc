@@ -15,14 +15,14 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// A packet with these rows.
-Bytes packet_of(const std::vector<std::pair<RowKind, std::string>>& rows) {
+/// A packet with these frames.
+Bytes packet_of(const std::vector<std::pair<FrameKind, std::string>>& frames) {
   Bytes packet(kPacketHeaderBytes);
   encode_packet_header({.from = 3, .number = 9, .job = 77}, packet.data());
-  for (const auto& [kind, text] : rows) {
-    std::byte header[kRowHeaderBytes];
-    encode_row_header(kind, text.size(), header);
-    packet.insert(packet.end(), header, header + kRowHeaderBytes);
+  for (const auto& [kind, text] : frames) {
+    std::byte header[kFrameHeaderBytes];
+    encode_frame_header(kind, text.size(), header);
+    packet.insert(packet.end(), header, header + kFrameHeaderBytes);
     for (const char letter : text) {
       packet.push_back(static_cast<std::byte>(letter));
     }
@@ -41,35 +41,37 @@ AddressCard address_card() {
 
 }  // namespace
 
-// An empty row stands between two others. The second walk stops where the
+// An empty frame stands between two others. The second walk stops where the
 // callback says so.
-TEST_CASE("ucx packet: rows come out as they went in", "[ucx][bytes]") {
-  const Bytes packet = packet_of({{RowKind::kMessage, "first"},
-                                  {RowKind::kControl, ""},
-                                  {RowKind::kMessage, "third row"}});
+TEST_CASE("ucx packet: frames come out as they went in", "[ucx][bytes]") {
+  const Bytes packet = packet_of({{FrameKind::kMessage, "first"},
+                                  {FrameKind::kControl, ""},
+                                  {FrameKind::kMessage, "third frame"}});
   const auto header = decode_packet(packet);
   REQUIRE(header.has_value());
   CHECK(*header == PacketHeader{.from = 3, .number = 9, .job = 77});
-  std::vector<std::pair<RowKind, std::size_t>> seen;
-  CHECK(for_each_row(packet, [&](RowKind kind, std::span<const std::byte> row) {
-    seen.emplace_back(kind, row.size());
-    return true;
-  }));
-  CHECK(seen ==
-        std::vector<std::pair<RowKind, std::size_t>>{{RowKind::kMessage, 5},
-                                                     {RowKind::kControl, 0},
-                                                     {RowKind::kMessage, 9}});
-  int rows = 0;
-  CHECK_FALSE(for_each_row(
-      packet, [&](RowKind, std::span<const std::byte>) { return ++rows < 2; }));
-  CHECK(rows == 2);
+  std::vector<std::pair<FrameKind, std::size_t>> seen;
+  CHECK(for_each_frame(packet,
+                       [&](FrameKind kind, std::span<const std::byte> frame) {
+                         seen.emplace_back(kind, frame.size());
+                         return true;
+                       }));
+  CHECK(seen == std::vector<std::pair<FrameKind, std::size_t>>{
+                    {FrameKind::kMessage, 5},
+                    {FrameKind::kControl, 0},
+                    {FrameKind::kMessage, 11}});
+  int frames = 0;
+  CHECK_FALSE(for_each_frame(
+      packet,
+      [&](FrameKind, std::span<const std::byte>) { return ++frames < 2; }));
+  CHECK(frames == 2);
 }
 
 TEST_CASE("ucx packet: one that is truncated or too large is refused",
           "[ucx][bytes]") {
-  const Bytes packet =
-      packet_of({{RowKind::kMessage, "first"}, {RowKind::kMessage, "second"}});
-  const std::size_t first = kPacketHeaderBytes + kRowHeaderBytes + 5;
+  const Bytes packet = packet_of(
+      {{FrameKind::kMessage, "first"}, {FrameKind::kMessage, "second"}});
+  const std::size_t first = kPacketHeaderBytes + kFrameHeaderBytes + 5;
   for (std::size_t size = 0; size < packet.size(); ++size) {
     INFO(size);
     const bool is_whole = size == kPacketHeaderBytes || size == first;

@@ -123,14 +123,14 @@ class Impostor {
     }
   }
 
-  /// Sends a packet with one control row.
-  void send(const Bytes& row, std::uint32_t number = 0) {
-    packet_.resize(kPacketHeaderBytes + kRowHeaderBytes);
+  /// Sends a packet with one control frame.
+  void send(const Bytes& frame, std::uint32_t number = 0) {
+    packet_.resize(kPacketHeaderBytes + kFrameHeaderBytes);
     encode_packet_header({.from = 1, .number = number, .job = 0},
                          packet_.data());
-    encode_row_header(RowKind::kControl, row.size(),
-                      packet_.data() + kPacketHeaderBytes);
-    packet_.insert(packet_.end(), row.begin(), row.end());
+    encode_frame_header(FrameKind::kControl, frame.size(),
+                        packet_.data() + kPacketHeaderBytes);
+    packet_.insert(packet_.end(), frame.begin(), frame.end());
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_AM_SEND_FLAG_EAGER;
@@ -187,7 +187,7 @@ TEST_CASE("ucx lost: a peer is reported when UCX has ended all its colors",
   Pair pair({.devices = "lo;lo", .is_one_host = true});
   fill(pair, 1);
   Impostor impostor(*pair.transports[0]);
-  impostor.send(Bytes(1));  // a damaged row
+  impostor.send(Bytes(1));  // a damaged frame
   REQUIRE(poll_until(
       [&] {
         impostor.pass();

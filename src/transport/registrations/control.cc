@@ -1,4 +1,4 @@
-// Encoding and decoding of control rows. Called by the endpoints of verbs and
+// Encoding and decoding of control frames. Called by the endpoints of verbs and
 // ucx. Bytes come from the peer, so decoding trusts nothing.
 #include "transport/registrations/control.h"
 

@@ -1,4 +1,4 @@
-// Control rows: by them the two ends of an endpoint tell each other of their
+// Control frames: by them the two ends of an endpoint tell each other of their
 // registrations. They travel in packets beside messages. Little-endian:
 //
 //   all     offset 0  u8  kind
@@ -24,7 +24,7 @@
 
 namespace acp::transport {
 
-/// Bytes of a control row without its rkey.
+/// Bytes of a control frame without its rkey.
 inline constexpr std::size_t kControlBytes = 48;
 
 enum class ControlKind : std::uint8_t {
@@ -53,7 +53,7 @@ struct Control {
 
 std::vector<std::byte> encode_control(const Control& control);
 
-/// Pure. Nothing when the bytes are no valid control row.
+/// Pure. Nothing when the bytes are no valid control frame.
 std::optional<Control> decode_control(std::span<const std::byte> bytes);
 
 }  // namespace acp::transport

@@ -222,22 +222,22 @@ class Regions {
     return told;
   }
 
-  /// The announcement of a region's bytes to the peer of `holder`, one row for
-  /// each registration. Empty when the peer was told of the region before: so
-  /// at most kMaxAnnounced rows for each region wait for room.
+  /// The announcement of a region's bytes to the peer of `holder`, one frame
+  /// for each registration. Empty when the peer was told of the region before:
+  /// so at most kMaxAnnounced frames for each region wait for room.
   std::vector<Control> announce(const LocalBytes& bytes,
                                 auto& registrar,
                                 bool has_any_color,
                                 Holder& holder) {
-    std::vector<Control> rows;
+    std::vector<Control> frames;
     const Mine* mine = live(bytes.key);
     if (mine == nullptr ||
         std::ranges::find(mine->holders_, &holder) != mine->holders_.end()) {
-      return rows;
+      return frames;
     }
     const std::uint64_t end = bytes.offset + bytes.size;
     std::uint64_t next = bytes.offset;
-    while (next < end && rows.size() < kMaxAnnounced) {
+    while (next < end && frames.size() < kMaxAnnounced) {
       Control told = answer({.key = bytes.key, .offset = next}, registrar,
                             has_any_color, holder);
       if (told.size == 0) {
@@ -245,9 +245,9 @@ class Regions {
       }
       told.kind = ControlKind::kAnnounce;
       next = told.offset + told.size;
-      rows.push_back(std::move(told));
+      frames.push_back(std::move(told));
     }
-    return rows;
+    return frames;
   }
 
   /// The peer of a holder has dropped a region.

@@ -50,13 +50,14 @@ Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
     misses_peer_ = true;
     return Status::kAgain;
   }
-  return append(RowKind::kMessage, parts);
+  return append(FrameKind::kMessage, parts);
 }
 
-/// Copies a row into the open packet. A packet that has no room for it is sent
-/// first, which takes an endpoint that is ready. UCX may refuse that packet.
-/// Then the peer is gone, and the row waits for its caller's next try.
-Status Endpoint::append(RowKind kind,
+/// Copies a frame into the open packet. A packet that has no room for it is
+/// sent first, which takes an endpoint that is ready. UCX may refuse that
+/// packet. Then the peer is gone, and the frame waits for its caller's next
+/// try.
+Status Endpoint::append(FrameKind kind,
                         std::span<const std::span<const std::byte>> parts) {
   std::size_t size = 0;
   for (const auto part : parts) {
@@ -66,7 +67,7 @@ Status Endpoint::append(RowKind kind,
     return Status::kTooLarge;
   }
   if (open_ != nullptr &&
-      open_->bytes + kRowHeaderBytes + size > kPacketBytes &&
+      open_->bytes + kFrameHeaderBytes + size > kPacketBytes &&
       (!send_packet() || state_ == EndpointState::kGone)) {
     return Status::kAgain;
   }
@@ -77,16 +78,16 @@ Status Endpoint::append(RowKind kind,
     open_->has_message = false;
   }
   std::byte* at = open_->memory.get() + open_->bytes;
-  encode_row_header(kind, size, at);
-  at += kRowHeaderBytes;
+  encode_frame_header(kind, size, at);
+  at += kFrameHeaderBytes;
   for (const auto part : parts) {
     if (!part.empty()) {
       std::memcpy(at, part.data(), part.size());
       at += part.size();
     }
   }
-  open_->bytes += kRowHeaderBytes + size;
-  open_->has_message = open_->has_message || kind == RowKind::kMessage;
+  open_->bytes += kFrameHeaderBytes + size;
+  open_->has_message = open_->has_message || kind == FrameKind::kMessage;
   queue_for_flush();
   return Status::kOk;
 }
@@ -173,13 +174,13 @@ void Endpoint::on_packet(const PacketHeader& header,
 }
 
 void Endpoint::take_packet(std::span<const std::byte> packet) {
-  const bool is_good = for_each_row(
-      packet, [this](RowKind kind, std::span<const std::byte> row) {
-        if (kind == RowKind::kControl) {
-          return on_control(row);
+  const bool is_good = for_each_frame(
+      packet, [this](FrameKind kind, std::span<const std::byte> frame) {
+        if (kind == FrameKind::kControl) {
+          return on_control(frame);
         }
         ++shared_.counters.delivered;
-        shared_.sink->on_message(peer_, worker_.color(), row);
+        shared_.sink->on_message(peer_, worker_.color(), frame);
         return true;
       });
   if (!is_good) {

@@ -4,7 +4,7 @@
 //   endpoint.cc          messages and arrivals
 //   endpoint_connect.cc  making the UCP endpoint, and losing it
 //   endpoint_post.cc     posted steps, and their end
-//   endpoint_control.cc  control rows: asking for registrations and telling
+//   endpoint_control.cc  control frames: asking for registrations and telling
 #pragma once
 
 #include <array>
@@ -56,7 +56,7 @@ struct Counters {
 struct Packet {
   Endpoint* endpoint = nullptr;
   std::size_t bytes = 0;     ///< Used of `memory`, with the packet's header.
-  bool has_message = false;  ///< False: control rows alone.
+  bool has_message = false;  ///< False: control frames alone.
   std::unique_ptr<std::byte[]> memory =
       std::make_unique_for_overwrite<std::byte[]>(kPacketBytes);
 };
@@ -152,8 +152,9 @@ class Endpoint final : public transport::Endpoint,
 
   void announce(const transport::LocalBytes& bytes) override;
 
-  /// Makes the UCP endpoint, sends the open packet and rows, and flushes posted
-  /// steps. False: no room, call again. Not for use inside a callback of UCX.
+  /// Makes the UCP endpoint, sends the open packet and frames, and flushes
+  /// posted steps. False: no room, call again. Not for use inside a callback of
+  /// UCX.
   bool flush();
   /// Like flush(), but may keep a flush of steps back while another one is
   /// under way.
@@ -195,7 +196,7 @@ class Endpoint final : public transport::Endpoint,
  private:
   struct Plan;
 
-  Status append(RowKind kind,
+  Status append(FrameKind kind,
                 std::span<const std::span<const std::byte>> parts);
   bool send_packet();
   void take_packet(std::span<const std::byte> packet);
@@ -228,7 +229,7 @@ class Endpoint final : public transport::Endpoint,
   void flush_steps();
   void on_flushed(Flush& flush, ucs_status_t status);
 
-  Status append_control(std::span<const std::byte> row) override;
+  Status append_control(std::span<const std::byte> frame) override;
   bool may_answer() const noexcept override;
   bool has_any_color() const noexcept;
   bool on_control(std::span<const std::byte> bytes);
@@ -266,7 +267,7 @@ class Endpoint final : public transport::Endpoint,
   /// free it.
   ucs_status_ptr_t closing_ = nullptr;
 
-  /// Takes rows; null: none does. Opened by append(), and given to UCX by
+  /// Takes frames; null: none does. Opened by append(), and given to UCX by
   /// send_packet(). on_peer_gone() and fail() drop it.
   Packet* open_ = nullptr;
   // Packets under way in UCX. send_packet() counts up, and on_packet_sent()
@@ -292,7 +293,7 @@ class Endpoint final : public transport::Endpoint,
 
   /// Changed by endpoint_control.cc, by steps that begin and end, and by the
   /// loss of the peer.
-  ControlRows controls_;
+  ControlFrames controls_;
 
   // on_peer_gone() writes the first two.
   TimePoint gone_at_{};   ///< In kGone: since when.

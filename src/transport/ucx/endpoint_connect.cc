@@ -150,8 +150,8 @@ bool Endpoint::flush_idle() {
   return flush(true);
 }
 
-/// Order: control rows, the packet, the flush of steps. Rows are appended to
-/// the packet that then leaves.
+/// Order: control frames, the packet, the flush of steps. Frames are appended
+/// to the packet that then leaves.
 bool Endpoint::flush(bool is_idle) {
   is_queued_for_flush_ = false;
   if (state_ == EndpointState::kGone) {

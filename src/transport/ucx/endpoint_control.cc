@@ -1,16 +1,17 @@
-// Control rows of an endpoint: the part of ControlRows that needs the UCP
-// endpoint. Called by the other parts of Endpoint, by ControlRows and by
-// UcxTransport. Nothing here waits, and no row leaves an endpoint that is not
+// Control frames of an endpoint: the part of ControlFrames that needs the UCP
+// endpoint. Called by the other parts of Endpoint, by ControlFrames and by
+// UcxTransport. Nothing here waits, and no frame leaves an endpoint that is not
 // ready.
 #include "base/log.h"
 #include "transport/ucx/endpoint.h"
 
 namespace acp::ucx {
 
-/// Only a ready endpoint sends rows.
-Status Endpoint::append_control(std::span<const std::byte> row) {
-  return state_ == EndpointState::kReady ? append(RowKind::kControl, {&row, 1})
-                                         : Status::kAgain;
+/// Only a ready endpoint sends frames.
+Status Endpoint::append_control(std::span<const std::byte> frame) {
+  return state_ == EndpointState::kReady
+             ? append(FrameKind::kControl, {&frame, 1})
+             : Status::kAgain;
 }
 
 /// An idle endpoint becomes ready when it is flushed.
@@ -27,17 +28,18 @@ void Endpoint::forget_regions() noexcept {
   controls_.clear();
 }
 
-/// False: the bytes are no valid control row. When a peer that is gone asks, it
-/// has been lost at this end only. It may wait for the answer for ever, so it
-/// is missed, and fails.
+/// False: the bytes are no valid control frame. When a peer that is gone asks,
+/// it has been lost at this end only. It may wait for the answer for ever, so
+/// it is missed, and fails.
 bool Endpoint::on_control(std::span<const std::byte> bytes) {
   const auto unpack = [this](std::span<const std::byte> rkey) {
     return unpack_rkey(rkey);
   };
-  const transport::RowOutcome outcome =
-      controls_.on_row(bytes, worker_, has_any_color(), unpack);
-  misses_peer_ = misses_peer_ || outcome == transport::RowOutcome::kUnanswered;
-  return outcome != transport::RowOutcome::kDamaged;
+  const transport::FrameOutcome outcome =
+      controls_.on_frame(bytes, worker_, has_any_color(), unpack);
+  misses_peer_ =
+      misses_peer_ || outcome == transport::FrameOutcome::kUnanswered;
+  return outcome != transport::FrameOutcome::kDamaged;
 }
 
 /// An endpoint without a connection becomes no holder.

@@ -10,18 +10,18 @@ namespace {
 
 constexpr std::uint32_t kControlBit = std::uint32_t{1} << 31;
 
-/// The bytes behind the first row; nothing when that row does not fit.
-std::optional<std::span<const std::byte>> behind_row(
-    std::span<const std::byte> rows) {
-  if (rows.size() < kRowHeaderBytes) {
+/// The bytes behind the first frame; nothing when that frame does not fit.
+std::optional<std::span<const std::byte>> behind_frame(
+    std::span<const std::byte> frames) {
+  if (frames.size() < kFrameHeaderBytes) {
     return std::nullopt;
   }
   const std::size_t size =
-      load_little<std::uint32_t>(rows.data()) & ~kControlBit;
-  if (size > rows.size() - kRowHeaderBytes) {
+      load_little<std::uint32_t>(frames.data()) & ~kControlBit;
+  if (size > frames.size() - kFrameHeaderBytes) {
     return std::nullopt;
   }
-  return rows.subspan(kRowHeaderBytes + size);
+  return frames.subspan(kFrameHeaderBytes + size);
 }
 
 }  // namespace
@@ -36,13 +36,13 @@ std::optional<PacketHeader> decode_packet(std::span<const std::byte> packet) {
   if (packet.size() < kPacketHeaderBytes || packet.size() > kPacketBytes) {
     return std::nullopt;
   }
-  auto rows = packet.subspan(kPacketHeaderBytes);
-  while (!rows.empty()) {
-    const auto behind = behind_row(rows);
+  auto frames = packet.subspan(kPacketHeaderBytes);
+  while (!frames.empty()) {
+    const auto behind = behind_frame(frames);
     if (!behind) {
       return std::nullopt;
     }
-    rows = *behind;
+    frames = *behind;
   }
   PacketHeader header;
   header.from = load_little<std::uint32_t>(packet.data());
@@ -51,26 +51,26 @@ std::optional<PacketHeader> decode_packet(std::span<const std::byte> packet) {
   return header;
 }
 
-void encode_row_header(RowKind kind, std::size_t size, std::byte* bytes) {
+void encode_frame_header(FrameKind kind, std::size_t size, std::byte* bytes) {
   const auto word = static_cast<std::uint32_t>(size);
-  store_little(bytes, kind == RowKind::kControl ? word | kControlBit : word);
+  store_little(bytes, kind == FrameKind::kControl ? word | kControlBit : word);
 }
 
-bool for_each_row(
+bool for_each_frame(
     std::span<const std::byte> packet,
-    const std::function<bool(RowKind, std::span<const std::byte>)>& take) {
-  auto rows = packet.subspan(kPacketHeaderBytes);
-  while (!rows.empty()) {
-    const auto word = load_little<std::uint32_t>(rows.data());
-    const auto behind = behind_row(rows);
-    const auto row = rows.subspan(
-        kRowHeaderBytes, rows.size() - kRowHeaderBytes - behind->size());
-    const RowKind kind =
-        (word & kControlBit) != 0 ? RowKind::kControl : RowKind::kMessage;
-    if (!take(kind, row)) {
+    const std::function<bool(FrameKind, std::span<const std::byte>)>& take) {
+  auto frames = packet.subspan(kPacketHeaderBytes);
+  while (!frames.empty()) {
+    const auto word = load_little<std::uint32_t>(frames.data());
+    const auto behind = behind_frame(frames);
+    const auto frame = frames.subspan(
+        kFrameHeaderBytes, frames.size() - kFrameHeaderBytes - behind->size());
+    const FrameKind kind =
+        (word & kControlBit) != 0 ? FrameKind::kControl : FrameKind::kMessage;
+    if (!take(kind, frame)) {
       return false;
     }
-    rows = *behind;
+    frames = *behind;
   }
   return true;
 }

@@ -7,7 +7,7 @@
 
 #include <ucp/api/ucp.h>
 
-#include "transport/registrations/control_rows.h"
+#include "transport/registrations/control_frames.h"
 
 namespace acp::ucx {
 
@@ -81,7 +81,7 @@ class Rkey {
 
 using Regions = transport::Regions<MemoryHandle>;
 using MyRegion = transport::MyRegion<MemoryHandle>;
-using ControlRows = transport::ControlRows<MemoryHandle, Rkey>;
+using ControlFrames = transport::ControlFrames<MemoryHandle, Rkey>;
 using PeerRegistration = transport::PeerRegistration<Rkey>;
 using transport::Feasible;
 

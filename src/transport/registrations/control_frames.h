@@ -1,6 +1,6 @@
-// The control rows of one endpoint, by which its two ends tell each other of
+// The control frames of one endpoint, by which its two ends tell each other of
 // their memory (docs/verbs.md, "Keys"). Used by the endpoints of verbs and ucx,
-// which carry the rows in their packets.
+// which carry the frames in their packets.
 #pragma once
 
 #include <algorithm>
@@ -17,49 +17,50 @@
 
 namespace acp::transport {
 
-/// Counts of a transport, for tests and traces. Written by ControlRows.
+/// Counts of a transport, for tests and traces. Written by ControlFrames.
 struct ControlCounts {
   std::uint64_t wanted = 0;   ///< Registrations asked for.
   std::uint64_t told = 0;     ///< Registrations that peers were told of.
   std::uint64_t revoked = 0;  ///< Regions that peers had to drop.
 };
 
-/// The part of an endpoint that its control rows need. ControlRows calls it.
+/// The part of an endpoint that its control frames need. ControlFrames calls
+/// it.
 class ControlSender {
  public:
   ControlSender() = default;
   ControlSender(const ControlSender&) = delete;
   ControlSender& operator=(const ControlSender&) = delete;
 
-  /// Copies a row into a packet. Another status than kOk: not now.
-  virtual Status append_control(std::span<const std::byte> row) = 0;
+  /// Copies a frame into a packet. Another status than kOk: not now.
+  virtual Status append_control(std::span<const std::byte> frame) = 0;
 
-  /// Has flush() called, which calls ControlRows::send().
+  /// Has flush() called, which calls ControlFrames::send().
   virtual void queue_for_flush() = 0;
 
-  /// Whether a row can still reach the peer, now or later.
+  /// Whether a frame can still reach the peer, now or later.
   virtual bool may_answer() const noexcept = 0;
 
  protected:
   ~ControlSender() = default;
 };
 
-/// The outcome of a row that has arrived.
-enum class RowOutcome : std::uint8_t {
+/// The outcome of a frame that has arrived.
+enum class FrameOutcome : std::uint8_t {
   kTaken,
   kUnanswered,  ///< The peer asks, but may_answer() is false.
-  kDamaged,     ///< The bytes are no valid control row.
+  kDamaged,     ///< The bytes are no valid control frame.
 };
 
-/// The rows that wait to be sent, and the registrations that the peer's rows
-/// told of. Guarded by the engine's lock. `registrar` is the registrar of
-/// Regions.
+/// The frames that wait to be sent, and the registrations that the peer's
+/// frames told of. Guarded by the engine's lock. `registrar` is the registrar
+/// of Regions.
 template <typename MemoryHandle, typename Rkey>
-class ControlRows final : public Holder {
+class ControlFrames final : public Holder {
  public:
-  ControlRows(ControlSender& sender,
-              Regions<MemoryHandle>& regions,
-              ControlCounts& counts)
+  ControlFrames(ControlSender& sender,
+                Regions<MemoryHandle>& regions,
+                ControlCounts& counts)
       : sender_(sender), regions_(regions), counts_(counts) {}
 
   /// Finds the peer's registration that holds a byte of the step's memory; asks
@@ -98,37 +99,37 @@ class ControlRows final : public Holder {
            .state = region.state});
   }
 
-  /// A row of the peer has arrived. A row with another epoch has no effect.
+  /// A frame of the peer has arrived. A frame with another epoch has no effect.
   /// `unpack` is the one of PeerMemory::on_region().
-  RowOutcome on_row(std::span<const std::byte> bytes,
-                    auto& registrar,
-                    bool has_any_color,
-                    auto unpack) {
-    const auto row = decode_control(bytes);
-    if (!row) {
-      return RowOutcome::kDamaged;
+  FrameOutcome on_frame(std::span<const std::byte> bytes,
+                        auto& registrar,
+                        bool has_any_color,
+                        auto unpack) {
+    const auto frame = decode_control(bytes);
+    if (!frame) {
+      return FrameOutcome::kDamaged;
     }
-    if (row->epoch != regions_.epoch()) {
-      return RowOutcome::kTaken;  // from before a reset: its region is gone
+    if (frame->epoch != regions_.epoch()) {
+      return FrameOutcome::kTaken;  // from before a reset: its region is gone
     }
-    switch (row->kind) {
-      case ControlKind::kWant: return on_want(*row, registrar, has_any_color);
-      case ControlKind::kRegion: peer_memory_.on_region(*row, unpack); break;
+    switch (frame->kind) {
+      case ControlKind::kWant: return on_want(*frame, registrar, has_any_color);
+      case ControlKind::kRegion: peer_memory_.on_region(*frame, unpack); break;
       case ControlKind::kAnnounce:
-        (void)peer_memory_.on_announce(*row, unpack);
+        (void)peer_memory_.on_announce(*frame, unpack);
         break;
       case ControlKind::kRevoke:
-        drop_revoked(row->key, row->state);
-        return sender_.may_answer() ? RowOutcome::kTaken
-                                    : RowOutcome::kUnanswered;
+        drop_revoked(frame->key, frame->state);
+        return sender_.may_answer() ? FrameOutcome::kTaken
+                                    : FrameOutcome::kUnanswered;
       case ControlKind::kRevoked:
-        regions_.drop_holder(row->key, row->state, *this);
+        regions_.drop_holder(frame->key, frame->state, *this);
         break;
     }
-    return RowOutcome::kTaken;
+    return FrameOutcome::kTaken;
   }
 
-  /// Sends queued rows in order. False: there was no room for all. A sender
+  /// Sends queued frames in order. False: there was no room for all. A sender
   /// that loses its peer meanwhile calls drop_peer(), which empties the list.
   bool send() {
     std::size_t sent = 0;
@@ -142,7 +143,7 @@ class ControlRows final : public Holder {
     return unsent_.empty();
   }
 
-  /// The peer is gone: it holds no region of this process, and gets no row.
+  /// The peer is gone: it holds no region of this process, and gets no frame.
   /// Its registrations stay until release_registrations() or clear().
   void drop_peer() {
     regions_.drop_holder(*this);
@@ -152,30 +153,32 @@ class ControlRows final : public Holder {
   /// Drops each registration of the peer after its last use.
   void release_registrations() { peer_memory_.revoke_all(); }
 
-  /// Drops rows and registrations. Precondition: as for PeerMemory::clear().
+  /// Drops frames and registrations. Precondition: as for PeerMemory::clear().
   void clear() noexcept {
     peer_memory_.clear();
     unsent_.clear();
   }
 
  private:
-  /// Rows are sent in order when there is room.
-  void queue(Control row) {
-    row.epoch = regions_.epoch();
-    unsent_.push_back(std::move(row));
+  /// Frames are sent in order when there is room.
+  void queue(Control frame) {
+    frame.epoch = regions_.epoch();
+    unsent_.push_back(std::move(frame));
     sender_.queue_for_flush();
   }
 
   /// A peer that gets no answer becomes no holder: it could not be dropped as
   /// one any more.
-  RowOutcome on_want(const Control& want, auto& registrar, bool has_any_color) {
+  FrameOutcome on_want(const Control& want,
+                       auto& registrar,
+                       bool has_any_color) {
     if (!sender_.may_answer()) {
-      return RowOutcome::kUnanswered;
+      return FrameOutcome::kUnanswered;
     }
     Control told = regions_.answer(want, registrar, has_any_color, *this);
     counts_.told += told.size != 0 ? 1 : 0;
     queue(std::move(told));
-    return RowOutcome::kTaken;
+    return FrameOutcome::kTaken;
   }
 
   /// Confirms once no registration of the region is in use.
@@ -189,7 +192,8 @@ class ControlRows final : public Holder {
   ControlSender& sender_;
   Regions<MemoryHandle>& regions_;
   ControlCounts& counts_;
-  /// Changed by rows of the peer, and by steps that find and end registrations.
+  /// Changed by frames of the peer, and by steps that find and end
+  /// registrations.
   PeerMemory<Rkey> peer_memory_;
   /// In order. queue() adds; send(), drop_peer() and clear() remove.
   std::vector<Control> unsent_;
