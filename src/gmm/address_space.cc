@@ -94,7 +94,7 @@ struct AddressSpace::Region {
 };
 
 /// Reads the entry between two loads of its state, so that base and size are of
-/// one registration. The bounds are checked last: they mean nothing while the
+/// one region. The bounds are checked last: they mean nothing while the
 /// key is not known to be right.
 Result<AddressSpace::Region> AddressSpace::read_region(
     std::byte* slice, GlobalAddress ga, std::uint64_t size) const noexcept {

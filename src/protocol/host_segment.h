@@ -282,17 +282,17 @@ static_assert(sizeof(PublishedRecord::Values) == 16);
 /// carries only this part to other hosts, where the rest is 0 already.
 std::span<const std::byte> used_part(std::span<const std::byte> card) noexcept;
 
-/// One entry of a key table: a published registration. The owner of the slice
-/// writes it, every process of the host reads it. A reader sees the whole
-/// registration or none:
+/// One entry of a key table: a published region. The owner of the slice writes
+/// it, every process of the host reads it. A reader sees the whole region or
+/// none:
 ///   owner    state := not live (then a release fence); fields; state := live
 ///            (release)
 ///   reader   state (acquire); fields; acquire fence; state again
 ///
 /// state, low to high: live bit, registered bit, a counter of 32 bits, then
-/// color and generation. The end of every registration moves the counter on.
+/// color and generation. The end of every region moves the counter on.
 /// Color and generation have the bits that they have in a global address. So
-/// one comparison tells whether an address belongs to the registration.
+/// one comparison tells whether an address belongs to the region.
 struct KeyEntry {
   std::atomic<std::uint64_t> state;
   std::atomic<std::uint64_t> base;  ///< Distance from the owner's slice, in

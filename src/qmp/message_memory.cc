@@ -1,4 +1,4 @@
-// Copies between the blocks of a message and other memory, and the registration
+// Copies between the blocks of a message and other memory, and makes a region
 // of blocks. Called by the halves, by declarations and by memory_api.cc. Memory
 // is registered once at most, and a refused one is not tried again.
 #include "qmp/message_memory.h"

@@ -32,7 +32,7 @@ Span span_of(std::size_t block, std::size_t count, std::ptrdiff_t stride);
 /// Smaller ones are packed.
 inline constexpr std::size_t kLargeBlock = 8192;
 
-/// A stream of bytes in memory of the program. Only the registration changes;
+/// A stream of bytes in memory of the program. Only its region changes;
 /// the lock of the process guards it.
 class MessageMemory {
  public:
@@ -96,7 +96,7 @@ class MessageMemory {
   LibraryMemory* library_ = nullptr;
   acp_atkey_t key_ = ACP_ATKEY_NULL;
   acp_ga_t address_ = ACP_GA_NULL;
-  bool was_refused_ = false;  ///< The registration failed before.
+  bool was_refused_ = false;  ///< It could not be registered before.
 };
 
 }  // namespace qmp

@@ -150,9 +150,9 @@ Status Task::open_engine() {
                                                    : BarrierKind::kLeaders;
   sync_.emplace(segment_, slot_, kind, *engine_, *progress_, *doorbell_,
                 *bootstrap_);
-  registration_.emplace(*keys_, *engine_, *transports_, *progress_,
-                        header.key_entries - gmm::kFirstUserKey);
-  registration_->add_library_memory();
+  own_regions_.emplace(*keys_, *engine_, *transports_, *progress_,
+                       header.key_entries - gmm::kFirstUserKey);
+  own_regions_->add_library_memory();
   return Status::kOk;
 }
 
@@ -367,13 +367,13 @@ Status Task::agree_on_rank(int new_rank) {
 void Task::take_new_rank(gmm::Rank rank) {
   const protocol::HostHeader& header = segment_.header();
   engine_->reset(rank);
-  registration_->forget_all();
+  own_regions_->forget_all();
   sync_->reset();
   clear_memory(space().my_slice() + header.starter_offset,
                header.starter_bytes);
   clear_memory(space().my_slice() + header.module_offset,
                protocol::kRuntimeAreaBytes + header.module_bytes);
-  registration_->add_library_memory();
+  own_regions_->add_library_memory();
   renumbering_.take();
   set_identity();
 }

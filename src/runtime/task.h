@@ -2,8 +2,7 @@
 //
 // The public functions reach it through task() in src/api; tests make several
 // in one process, as ranks that are threads. Its parts: job_plan.h (decisions
-// before anything is opened), progress.h, sync.h, registration.h,
-// renumbering.h.
+// before anything is opened), progress.h, sync.h, own_regions.h, renumbering.h.
 #pragma once
 
 #include <functional>
@@ -22,8 +21,8 @@
 #include "runtime/bootstrap.h"
 #include "runtime/modules.h"
 #include "runtime/network_choice.h"
+#include "runtime/own_regions.h"
 #include "runtime/progress.h"
-#include "runtime/registration.h"
 #include "runtime/renumbering.h"
 #include "runtime/sync.h"
 #include "runtime/transport_set.h"
@@ -66,22 +65,21 @@ class Task {
   /// Ends the job because of an error that has been logged as `text`.
   [[noreturn]] void abort_after_error(std::string_view text);
 
-  /// Registration::add(), Registration::remove() and
-  /// Registration::try_remove().
+  /// OwnRegions::add(), OwnRegions::remove() and OwnRegions::try_remove().
   Result<gmm::GlobalAddress> register_memory(
       void* address,
       std::size_t size,
       int color,
       LogLevel level = LogLevel::kError) {
-    return registration_->add(address, size, color, level);
+    return own_regions_->add(address, size, color, level);
   }
 
   [[nodiscard]] Status unregister_memory(gmm::GlobalAddress atkey) {
-    return registration_->remove(atkey);
+    return own_regions_->remove(atkey);
   }
 
   [[nodiscard]] Result<bool> try_unregister_memory(gmm::GlobalAddress atkey) {
-    return registration_->try_remove(atkey);
+    return own_regions_->try_remove(atkey);
   }
 
   gmm::GlobalAddress starter(gmm::Rank rank) const noexcept;
@@ -161,7 +159,7 @@ class Task {
   std::optional<gma::Engine> engine_;  ///< Never moves: parts point to it.
   std::unique_ptr<agent::Agent> agent_;
   std::optional<Sync> sync_;
-  std::optional<Registration> registration_;
+  std::optional<OwnRegions> own_regions_;
 };
 
 }  // namespace acp::runtime

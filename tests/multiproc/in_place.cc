@@ -1,5 +1,5 @@
 // Cases of puts and gets whose data a network sends from user memory without a
-// copy. Once the put or the registration has ended, the library must not read
+// copy. Once the put or the region has ended, the library must not read
 // the memory. After a get it must survive that the memory is gone. The cases
 // make it unreadable then.
 #include <sys/mman.h>

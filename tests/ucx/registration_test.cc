@@ -1,6 +1,6 @@
-// Tests of memory that comes and goes. UCX maps a region when a peer asks for
-// it, and unmaps it when its registration ends. The linker wraps the calls of
-// UCX that are counted here.
+// Tests of memory that comes and goes. UCX maps memory when a peer asks for the
+// registration, and unmaps it when its region ends. The linker wraps the calls
+// of UCX that are counted here.
 #include <array>
 #include <atomic>
 #include <span>

@@ -1,4 +1,4 @@
-// KeyTable: registration, addresses of registered memory, generations of keys.
+// KeyTable: regions, addresses of registered memory, generations of keys.
 #include "gmm/key_table.h"
 
 #include <array>

@@ -1,6 +1,6 @@
 // Registers and unregisters memory of this rank. Called by the Task for public
 // functions; only remove() waits.
-#include "runtime/registration.h"
+#include "runtime/own_regions.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,25 +10,25 @@
 
 namespace acp::runtime {
 
-Registration::Registration(gmm::KeyTable& keys,
-                           gma::Engine& engine,
-                           TransportSet& transports,
-                           gma::WaitHost& wait_host,
-                           std::uint32_t max_regions)
+OwnRegions::OwnRegions(gmm::KeyTable& keys,
+                       gma::Engine& engine,
+                       TransportSet& transports,
+                       gma::WaitHost& wait_host,
+                       std::uint32_t max_regions)
     : max_regions_(max_regions),
       keys_(keys),
       engine_(engine),
       transports_(transports),
       wait_host_(wait_host) {}
 
-void Registration::add_library_memory() {
+void OwnRegions::add_library_memory() {
   engine_.guarded([this] {
     transports_.on_registered(keys_.region(gmm::kStarterKey));
     transports_.on_registered(keys_.region(gmm::kModuleKey));
   });
 }
 
-void Registration::forget_all() {
+void OwnRegions::forget_all() {
   keys_.clear();
   {
     const std::lock_guard lock(mutex_);
@@ -40,7 +40,7 @@ void Registration::forget_all() {
 /// Advice to a program whose memory cannot be a region. Pointers are smaller
 /// than all global addresses. So a number whose rank exists is a global
 /// address, given by mistake.
-const char* Registration::advise_on(const void* address) const {
+const char* OwnRegions::advise_on(const void* address) const {
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   return space().codec().rank(number) < space().codec().procs()
              ? "it is a global address, and a region begins at a pointer"
@@ -51,10 +51,10 @@ const char* Registration::advise_on(const void* address) const {
 /// Refuses memory that the key table would take and that cannot be used. An
 /// address that is not mapped, or not writable, would fail much later in a
 /// peer's access.
-Status Registration::check(void* address,
-                           std::size_t size,
-                           int color,
-                           LogLevel level) {
+Status OwnRegions::check(void* address,
+                         std::size_t size,
+                         int color,
+                         LogLevel level) {
   if (address == nullptr || size == 0 ||
       size > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(address)) {
     log(level, "acp_register_memory({}, {}, {}): {}", address, size, color,
@@ -84,10 +84,10 @@ Status Registration::check(void* address,
 
 /// Checks the memory before it takes a key, so that no peer ever sees a key of
 /// bad memory. The transports learn of the region before the caller does.
-Result<gmm::GlobalAddress> Registration::add(void* address,
-                                             std::size_t size,
-                                             int color,
-                                             LogLevel level) {
+Result<gmm::GlobalAddress> OwnRegions::add(void* address,
+                                           std::size_t size,
+                                           int color,
+                                           LogLevel level) {
   if (const Status status = check(address, size, color, level);
       status != Status::kOk) {
     return status;
@@ -111,8 +111,8 @@ Result<gmm::GlobalAddress> Registration::add(void* address,
 
 /// Under the engine's mutex: the agent and the engine look the key up and touch
 /// the memory in one go.
-Result<Registration::Ended> Registration::end_key(gmm::GlobalAddress atkey,
-                                                  std::string_view call) {
+Result<OwnRegions::Ended> OwnRegions::end_key(gmm::GlobalAddress atkey,
+                                              std::string_view call) {
   const gmm::Rank mine = space().my_rank();
   const Result<std::uint64_t> state = keys_.state(mine, atkey);
   Status status = state.status();
@@ -129,7 +129,7 @@ Result<Registration::Ended> Registration::end_key(gmm::GlobalAddress atkey,
 
 /// Transports may use the region, here and at peers, and peers of this host may
 /// copy from it by themselves.
-bool Registration::is_released(const Ended& region) {
+bool OwnRegions::is_released(const Ended& region) {
   bool is_free = false;
   engine_.guarded([&] {
     is_free = transports_.on_unregistered(region.index, region.state);
@@ -140,7 +140,7 @@ bool Registration::is_released(const Ended& region) {
 /// The key ends first, so that no new access begins. Then this waits for the
 /// accesses that are under way. No progress step runs meanwhile: a step may
 /// want a lock that this caller holds, and callers do not expect this to wait.
-Status Registration::remove(gmm::GlobalAddress atkey) {
+Status OwnRegions::remove(gmm::GlobalAddress atkey) {
   const Result<Ended> region = end_key(atkey, "acp_unregister_memory");
   if (!region.ok()) {
     return region.status();
@@ -155,7 +155,7 @@ Status Registration::remove(gmm::GlobalAddress atkey) {
 /// The first call ends the key. A region that is not released then is kept,
 /// since the key table does not know the key any more. In the largest jobs a
 /// new region may get the same key meanwhile; a live key is a new region's.
-Result<bool> Registration::try_remove(gmm::GlobalAddress atkey) {
+Result<bool> OwnRegions::try_remove(gmm::GlobalAddress atkey) {
   const std::lock_guard lock(mutex_);
   auto found = std::ranges::find(ending_, atkey, &Ended::atkey);
   if (found == ending_.end() || keys_.state(space().my_rank(), atkey).ok()) {

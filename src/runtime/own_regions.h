@@ -1,5 +1,5 @@
-// acp_register_memory and acp_unregister_memory: enters memory into the key
-// table of this rank, and tells the transports.
+// The regions of this rank, for acp_register_memory and acp_unregister_memory:
+// enters memory into the key table, and tells the transports.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@
 namespace acp::runtime {
 
 /// Thread-safe.
-class Registration {
+class OwnRegions {
  public:
   /// The arguments must outlive this.
-  Registration(gmm::KeyTable& keys,
-               gma::Engine& engine,
-               TransportSet& transports,
-               gma::WaitHost& wait_host,
-               std::uint32_t max_regions);
+  OwnRegions(gmm::KeyTable& keys,
+             gma::Engine& engine,
+             TransportSet& transports,
+             gma::WaitHost& wait_host,
+             std::uint32_t max_regions);
 
   /// Tells the transports of starter and module memory, which have keys of
   /// their own. At the start, and again after forget_all().
