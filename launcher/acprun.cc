@@ -1,5 +1,5 @@
 // acprun's main: options, plan, then the job. Users and batch scripts run it.
-// It also runs as an agent, as the seat of a rank whose process another
+// It also runs as a daemon, as the seat of a rank whose process another
 // launcher starts, and as that process's join command. It decides nothing
 // itself; docs/launcher.md explains the whole.
 #include <unistd.h>
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   if (const auto seat = parse_seat(words)) return run_seat(*seat, lookup);
   set_program_name("acprun");
   tidy_descriptors();
-  if (first == "--agent" && words.size() == 1) return be_agent();
+  if (first == "--daemon" && words.size() == 1) return be_daemon();
   auto options = parse_options(acprun_options(), words, lookup);
   if (const auto* exit = std::get_if<EarlyExit>(&options)) return leave(*exit);
   auto plan = make_plan(std::move(std::get<Options>(options)), environ, lookup);

@@ -230,7 +230,7 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .default_value = "ssh",
      .summary = "Remote shell that reaches other hosts",
      .manual =
-         "The remote shell: acprun runs `COMMAND HOST ACPRUN --agent` once "
+         "The remote shell: acprun runs `COMMAND HOST ACPRUN --daemon` once "
          "for each other host. `ssh` is the default, and gets options "
          "that forbid questions.",
      .target = take_rsh},
@@ -241,7 +241,7 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .default_value = "30",
      .summary = "Seconds for a host to answer",
      .manual =
-         "Time for acprun's agent on another host to answer; 30 s without "
+         "Time for acprun's daemon on another host to answer; 30 s without "
          "it.",
      .target = &Options::rsh_timeout},
     {.name = "--fan-out",
@@ -249,8 +249,8 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .kind = Kind::kText,
      .argument = "N",
      .default_value = "32",
-     .summary = "Agents that acprun, or an agent, starts for many hosts",
-     .manual = "With more than 2 N other hosts, acprun starts N agents, and "
+     .summary = "Daemons that acprun, or a daemon, starts for many hosts",
+     .manual = "With more than 2 N other hosts, acprun starts N daemons, and "
                "these start the rest, N each. 32 without it.",
      .target = take_fan_out},
     {.name = "--preload",

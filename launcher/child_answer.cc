@@ -1,5 +1,5 @@
 // Runs a question in a child process. Called by route.cc, machines.cc and
-// this_host.cc, which ask the resolver in acprun and its agents. It may not
+// this_host.cc, which ask the resolver in acprun and its daemons. It may not
 // wait longer than the caller's limit, and no child outlives the call.
 #include "launcher/child_answer.h"
 

@@ -1,4 +1,4 @@
-// Writes a copied program into a folder below TMPDIR. Called by the agent,
+// Writes a copied program into a folder below TMPDIR. Called by the daemon,
 // which removes the folder at the end of the job, as the keeper does: either of
 // them may be killed. No other user may be able to enter the folder.
 #include "launcher/copied_program.h"

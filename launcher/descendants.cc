@@ -1,5 +1,5 @@
 // Walks and ends the process tree by /proc and pidfds. Called by the keeper and
-// the join command, and by acprun and agents at the end of a job. It may not
+// the join command, and by acprun and daemons at the end of a job. It may not
 // signal a process by a number that may have been reused, nor end those that
 // the caller spares.
 #include "launcher/descendants.h"
@@ -113,7 +113,7 @@ struct Kinship {
 /// Which processes are left alone, with all below them.
 struct Exceptions {
   std::span<const pid_t> spared;
-  bool spares_keepers = false;  ///< Keepers of dead agents.
+  bool spares_keepers = false;  ///< Keepers of dead daemons.
   pid_t own_keeper = 0;         ///< It is no exception.
 };
 
@@ -199,8 +199,8 @@ int signal_descendants(int signal, std::span<const pid_t> spared) {
   return static_cast<int>(signal_below(signal, {spared}).kin.size());
 }
 
-/// A keeper that belongs to a living agent becomes an orphan here, because its
-/// agent is killed in the same round. Its control socket closes then, and it
+/// A keeper that belongs to a living daemon becomes an orphan here, because its
+/// daemon is killed in the same round. Its control socket closes then, and it
 /// ends by itself.
 bool end_descendants(std::span<const pid_t> spared,
                      std::chrono::milliseconds limit,

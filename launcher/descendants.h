@@ -23,7 +23,7 @@ inline constexpr const char* kKeeperName = "acprun-keeper";
 /// The usual limit of end_descendants().
 inline constexpr std::chrono::milliseconds kKillLimit{5000};
 
-/// How long end_descendants() leaves a keeper alone whose agent is gone. The
+/// How long end_descendants() leaves a keeper alone whose daemon is gone. The
 /// keeper needs this time to clean up and to kill its own ranks.
 inline constexpr std::chrono::milliseconds kOrphanLimit{2000};
 

@@ -1,4 +1,4 @@
-// The epoll behind the event loop of acprun and of agents. Handlers run in the
+// The epoll behind the event loop of acprun and of daemons. Handlers run in the
 // thread that calls turn(), and may not block it.
 #include "launcher/event_loop.h"
 

@@ -1,5 +1,5 @@
 // Tells when a connection has been silent for too long, and when a sign of life
-// is due. Both ends of a connection between acprun and an agent keep one.
+// is due. Both ends of a connection between acprun and a daemon keep one.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Encodes and decodes the messages between acprun and agents, and the greeting.
-// Called by links and agents, and for reasons of failures by HostPart and
-// acprun's job. Makes no system call.
+// Encodes and decodes the messages between acprun and daemons, and the
+// greeting. Called by connections and daemons, and for reasons of failures by
+// HostPart and acprun's job. Makes no system call.
 #include "launcher/host_message.h"
 
 #include <fmt/core.h>
@@ -17,7 +17,7 @@ using protocol::ByteWriter;
 
 namespace {
 
-constexpr std::string_view kGreetingStart = "acprun-agent ";
+constexpr std::string_view kGreetingStart = "acprun-daemon ";
 
 struct Header {
   std::uint32_t magic;
@@ -94,9 +94,9 @@ Reason decode_reason(std::string_view text) {
   return {std::string(reason), std::string(reader.text())};
 }
 
-std::string agent_greeting() {
+std::string daemon_greeting() {
   return fmt::format("{}{} {} {}\n", kGreetingStart, ACP_VERSION,
-                     protocol::kHostVersion, kAgentProtocol);
+                     protocol::kHostVersion, kDaemonProtocol);
 }
 
 Greeting find_greeting(std::string_view bytes) {
@@ -111,9 +111,9 @@ Greeting find_greeting(std::string_view bytes) {
   const std::string_view line = bytes.substr(start, end + 1 - start);
   std::string version(line.substr(kGreetingStart.size()));
   version.pop_back();
-  return {
-      line == agent_greeting() ? Greeting::Kind::kGood : Greeting::Kind::kOther,
-      std::move(version), end + 1};
+  return {line == daemon_greeting() ? Greeting::Kind::kGood
+                                    : Greeting::Kind::kOther,
+          std::move(version), end + 1};
 }
 
 }  // namespace acp::launcher

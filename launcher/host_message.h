@@ -1,5 +1,5 @@
-// The messages between acprun and its agents, which go over the standard input
-// and output of an agent. docs/launcher.md has the order of the messages.
+// The messages between acprun and its daemons, which go over the standard input
+// and output of a daemon. docs/launcher.md has the order of the messages.
 //
 //   offset 0  u32 magic      'ACPA'
 //          4  u16 type       HostMessageType
@@ -12,7 +12,7 @@
 //         32  i64 more       meaning by type
 //         40  text
 //
-// Before its first message an agent sends one line, its greeting.
+// Before its first message a daemon sends one line, its greeting.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@
 
 namespace acp::launcher {
 
-/// Raised when a message changes. acprun and an agent with different numbers
+/// Raised when a message changes. acprun and a daemon with different numbers
 /// refuse each other.
-inline constexpr std::uint32_t kAgentProtocol = 5;
+inline constexpr std::uint32_t kDaemonProtocol = 5;
 inline constexpr std::uint32_t kHostMagic = 0x41504341;
 inline constexpr std::size_t kHostHeaderBytes = 40;
 /// The longest text. Tables, and the program that --preload copies, travel in
@@ -72,7 +72,7 @@ enum class HostMessageType : std::uint16_t {
                   ///< host have ended.
   kHostFailed,    ///< value: exit status; text: a reason and an advice. The
                   ///< host cannot start its ranks.
-  kHostLost,      ///< text: how the connection to the host's agent ended.
+  kHostLost,      ///< text: how the connection to the host's daemon ended.
   kDone,          ///< The host has no process of the job left.
   kNetwork,       ///< text: HostNetwork, before the first kStarted.
 
@@ -126,16 +126,16 @@ class HostMessageReader {
   bool is_broken_ = false;
 };
 
-/// The line that an agent sends first: program, version, and the numbers that
+/// The line that a daemon sends first: program, version, and the numbers that
 /// have to be equal.
-std::string agent_greeting();
+std::string daemon_greeting();
 
-/// The greeting that acprun finds in the first bytes of an agent.
+/// The greeting that acprun finds in the first bytes of a daemon.
 struct Greeting {
   enum class Kind : std::uint8_t { kIncomplete, kGood, kOther, kNone };
 
   Kind kind = Kind::kIncomplete;
-  std::string version;   ///< The agent's, for a message; with kGood and kOther.
+  std::string version;  ///< The daemon's, for a message; with kGood and kOther.
   std::size_t size = 0;  ///< Bytes before the first message; with kGood.
 };
 

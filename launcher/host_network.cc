@@ -1,5 +1,5 @@
 // Finds the hosts of a job that know no address of another host. Called by
-// agents, and by acprun before the ranks open their network. It asks no
+// daemons, and by acprun before the ranks open their network. It asks no
 // resolver and no other host: each host sends its answer.
 #include "launcher/host_network.h"
 

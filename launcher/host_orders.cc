@@ -1,4 +1,4 @@
-// Encodes and decodes the orders of a host. Called by acprun and its agents.
+// Encodes and decodes the orders of a host. Called by acprun and its daemons.
 // Makes no system call.
 #include "launcher/host_orders.h"
 

@@ -1,6 +1,6 @@
 // The part of a plan that one host needs. acprun prepares its own ranks by it,
-// and sends it to an agent for the ranks of another host. It travels over the
-// agent's standard input, so that neither secret nor environment are on a
+// and sends it to a daemon for the ranks of another host. It travels over the
+// daemon's standard input, so that neither secret nor environment are on a
 // command line.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace acp::launcher {
 
-/// How agents are started. Plain value.
+/// How daemons are started. Plain value.
 struct RemoteShell {
   std::vector<std::string> words;  ///< Command before the host's name.
   std::string acprun;              ///< acprun's file on the other hosts.
@@ -31,7 +31,7 @@ struct HostOrders {
   protocol::JobIdentity identity{};
   std::uint32_t procs = 1;
   protocol::HostSizes sizes{};
-  /// The agent's own host, then the hosts below it in the tree.
+  /// The daemon's own host, then the hosts below it in the tree.
   std::vector<HostRanks> hosts;
   /// Names of hosts of the job; the first that is another one gives route_to.
   std::vector<std::string> routes;

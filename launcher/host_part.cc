@@ -1,5 +1,5 @@
 // Starts and serves the ranks of one host. Called by acprun's job and by
-// agents, from their event loops. It never waits for a rank.
+// daemons, from their event loops. It never waits for a rank.
 #include "launcher/host_part.h"
 
 #include <fmt/core.h>

@@ -1,6 +1,6 @@
 // The part of a job that runs on one host: its segment, its keeper, the
 // bootstrap of its ranks and their output. It is the same in acprun, for
-// acprun's own host, and in an agent. It decides nothing about the job: it
+// acprun's own host, and in a daemon. It decides nothing about the job: it
 // reports what happens and carries out orders.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Prepares the ranks of one host. Called by make_plan for acprun's own host,
-// and by an agent for another. Starts no process, but claims cores.
+// and by a daemon for another. Starts no process, but claims cores.
 #include "launcher/host_work.h"
 
 #include <fmt/core.h>

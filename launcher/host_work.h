@@ -30,7 +30,7 @@ struct HostWork {
   std::string directory;   ///< "": that of acprun.
   std::string output_dir;  ///< "": acprun's own output.
   /// The file of --preload, which the keeper removes at its end or when the
-  /// agent is gone; "": none.
+  /// daemon is gone; "": none.
   std::string copied_program;
   bool tag = false;
   std::uint32_t input_rank = UINT32_MAX;  ///< Rank that reads standard input.

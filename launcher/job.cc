@@ -1,6 +1,6 @@
 // The event loop of one job, which launcher_main.cc runs. It starts the ranks
-// of this host and the agents of the others. It reacts to messages, signals and
-// deadlines, and decides with the first failure how the job ends. It never
+// of this host and the daemons of the others. It reacts to messages, signals
+// and deadlines, and decides with the first failure how the job ends. It never
 // waits for a rank outside of the loop.
 #include "launcher/job.h"
 
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "launcher/agent_links.h"
+#include "launcher/daemon_connections.h"
 #include "launcher/descendants.h"
 #include "launcher/host_network.h"
 #include "launcher/host_part.h"
@@ -90,7 +90,7 @@ class Job {
     }
     while (gone_.size() < plan_.hosts.size()) {
       loop_.turn(time_to_next_deadline());
-      links_.check();
+      connections_.check();
       check_deadlines();
       return_credits();
     }
@@ -109,7 +109,7 @@ class Job {
       status = loop_.watch(signals_.fd(), EPOLLIN, [this] { take_signals(); });
     }
     if (status == Status::kOk && plan_.has_other_hosts()) {
-      status = start_agents(*identity);
+      status = start_daemons(*identity);
     }
     if (status == Status::kOk && plan_.local) status = start_here(*identity);
     limits_.emplace(plan_.options);
@@ -131,23 +131,23 @@ class Job {
     return part_->start(std::move(host), signals_.inherited());
   }
 
-  /// Agents start while this host's ranks do.
-  Status start_agents(const protocol::JobIdentity& identity) {
+  /// Daemons start while this host's ranks do.
+  Status start_daemons(const protocol::JobIdentity& identity) {
     HostOrders orders = plan_.orders;
     orders.identity = identity;
     std::vector<HostRanks> others;
     std::ranges::copy_if(plan_.hosts, std::back_inserter(others),
                          [](const HostRanks& one) { return !one.is_local; });
-    links_.open(std::move(orders), others);
+    connections_.open(std::move(orders), others);
     if (plan_.options.preload) {
       const Status status = send_program(plan_, [this](std::string piece) {
-        links_.send(
+        connections_.send(
             {HostMessageType::kProgram, kEveryHost, 0, 0, 0, std::move(piece)});
       });
       if (status != Status::kOk) return status;
     }
-    links_.send({HostMessageType::kStart, kEveryHost});
-    links_.check();
+    connections_.send({HostMessageType::kStart, kEveryHost});
+    connections_.check();
     return Status::kOk;
   }
 
@@ -165,7 +165,7 @@ class Job {
       part_->take(message);
     }
     if (is_for_all || message.host != own_number_ || !part_) {
-      links_.send(message);
+      connections_.send(message);
     }
   }
 
@@ -264,7 +264,7 @@ class Job {
           kNoRank,
           0,
           0,
-          fmt::format("host {}: its agent sent a table that makes no sense",
+          fmt::format("host {}: its daemon sent a table that makes no sense",
                       host_name_of(report.host)),
           {}});
   }
@@ -275,12 +275,12 @@ class Job {
                        static_cast<std::int64_t>(report.text.size()));
   }
 
-  /// While acprun's reader is slow, agents get no credit, and read no more from
-  /// their ranks.
+  /// While acprun's reader is slow, daemons get no credit, and read no more
+  /// from their ranks.
   void return_credits() {
     if (owed_.empty() || output_.is_congested()) return;
     for (const auto& [host, bytes] : owed_) {
-      links_.send({HostMessageType::kCredit, host, 0, bytes, 0, {}});
+      connections_.send({HostMessageType::kCredit, host, 0, bytes, 0, {}});
     }
     owed_.clear();
   }
@@ -296,7 +296,7 @@ class Job {
       fail(std::move(verdict));
       // A keeper that died has left its children to acprun, a subreaper.
       if (is_here) {
-        end_descendants(links_.pids_and(older_children_),
+        end_descendants(connections_.pids_and(older_children_),
                         JobVerdict::kKeeperLimit, own_keeper());
       }
     }
@@ -331,7 +331,7 @@ class Job {
       verdict_.note_passed_on(signal);
       order_all(HostMessageType::kSignal, signal);
       if (signal == SIGTSTP) {
-        links_.send({HostMessageType::kPause, kEveryHost});
+        connections_.send({HostMessageType::kPause, kEveryHost});
         // acprun stops, and the shell shows its prompt. After "fg" acprun gets
         // SIGCONT and passes it on.
         ::kill(::getpid(), SIGSTOP);
@@ -366,7 +366,7 @@ class Job {
   /// Asks every host for a look at its ranks. take_looks() gets the answers.
   void ask_for_looks() {
     const std::int64_t round = round_.begin();
-    links_.send({HostMessageType::kLook, kEveryHost, 0, round, 0, {}});
+    connections_.send({HostMessageType::kLook, kEveryHost, 0, round, 0, {}});
     if (part_) round_.take(own_number_, round, part_->look());
     see_looks();
   }
@@ -404,7 +404,7 @@ class Job {
     }
   }
 
-  /// The first failure ends the job; later ones follow from it. Agents answer
+  /// The first failure ends the job; later ones follow from it. Daemons answer
   /// the order to end with looks, for the summary.
   void fail(Verdict verdict) {
     locate(verdict);
@@ -458,7 +458,7 @@ class Job {
 
   void check_deadlines() {
     if (verdict_.is_set()) {
-      // A keeper or an agent does not do its work, for example because it was
+      // A keeper or a daemon does not do its work, for example because it was
       // stopped.
       if (verdict_.is_forced(Clock::now())) give_up_hosts();
       return;
@@ -476,13 +476,13 @@ class Job {
 
   void give_up_hosts() {
     if (part_) part_->give_up_keeper();  // wind_up() kills the keeper, too.
-    links_.kill();
+    connections_.kill();
     for (const HostRanks& host : plan_.hosts)
       gone_.insert(host.number);
   }
 
   milliseconds time_to_next_deadline() const {
-    auto next = std::min({verdict_.next(), links_.next(), input_.next()});
+    auto next = std::min({verdict_.next(), connections_.next(), input_.next()});
     if (!verdict_.is_set()) next = std::min(next, limits_->next());
     if (next == Clock::time_point::max()) return kForEver;
     return std::max(std::chrono::ceil<milliseconds>(next - Clock::now()),
@@ -493,8 +493,8 @@ class Job {
   /// prints the summary: it has to be the last lines.
   int wind_up() {
     input_.stop();
-    await_agents();
-    links_.kill();
+    await_daemons();
+    connections_.kill();
     // A keeper that died has left its children to acprun, a subreaper.
     end_descendants(older_children_, JobVerdict::kKeeperLimit, own_keeper());
     output_.finish_reading();
@@ -515,7 +515,7 @@ class Job {
     return verdict_.is_set() ? exit_status(verdict_.get()) : 0;
   }
 
-  /// Agents send output without the number of its rank.
+  /// Daemons send output without the number of its rank.
   RankWords words_of_failed() const {
     if (!plan_.options.output_dir.empty()) return RankWords::kInFiles;
     const bool is_read_here = part_ && verdict_.get().host == own_number_;
@@ -524,13 +524,13 @@ class Job {
                : RankWords::kAbove;
   }
 
-  /// Every host is done; the agents end by themselves, from the leaves of the
+  /// Every host is done; the daemons end by themselves, from the leaves of the
   /// tree to its root.
-  void await_agents() {
-    const auto deadline = Clock::now() + JobVerdict::kAgentLimit;
-    while (!links_.are_over() && Clock::now() < deadline) {
+  void await_daemons() {
+    const auto deadline = Clock::now() + JobVerdict::kDaemonLimit;
+    while (!connections_.are_over() && Clock::now() < deadline) {
       loop_.turn(milliseconds(5));
-      links_.check();
+      connections_.check();
     }
   }
 
@@ -547,12 +547,12 @@ class Job {
                    lose_output(error);
                  }};
   std::optional<HostPart> part_;  ///< The part on this host, if it has ranks.
-  AgentLinks links_{loop_, [this](HostMessage message) {
-                      take_report(std::move(message));
-                    }};
+  DaemonConnections connections_{loop_, [this](HostMessage message) {
+                                   take_report(std::move(message));
+                                 }};
   JobInput input_{loop_, [this](std::string bytes) {
-                    links_.send({HostMessageType::kInput, hosts_.of(0), 0, 0, 0,
-                                 std::move(bytes)});
+                    connections_.send({HostMessageType::kInput, hosts_.of(0), 0,
+                                       0, 0, std::move(bytes)});
                   }};
   std::optional<TimeLimits> limits_;  ///< Since the start of the ranks.
 

@@ -21,7 +21,7 @@ bool JobVerdict::set(Verdict verdict, Clock::time_point now) {
   }
   verdict_ = std::move(verdict);
   force_at_ = now + grace() + kKeeperLimit;
-  if (hosts_ == JobHosts::kOthers) force_at_ += kAgentLimit;
+  if (hosts_ == JobHosts::kOthers) force_at_ += kDaemonLimit;
   if (is_asked_for()) give_up_output_at_ = force_at_;
   return true;
 }

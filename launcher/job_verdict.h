@@ -12,7 +12,7 @@
 
 namespace acp::launcher {
 
-/// Whether a job has ranks on hosts where agents start them.
+/// Whether a job has ranks on hosts where daemons start them.
 enum class JobHosts : std::uint8_t { kOnlyThis, kOthers };
 
 /// Pure: the caller brings the time. Used by the thread of the event loop,
@@ -32,8 +32,8 @@ class JobVerdict {
   static constexpr Milliseconds kFailureGrace{1000};
   /// Time beyond the grace period after which acprun does the keeper's work.
   static constexpr Milliseconds kKeeperLimit{1000};
-  /// Time beyond that after which acprun gives up an agent.
-  static constexpr Milliseconds kAgentLimit{1000};
+  /// Time beyond that after which acprun gives up a daemon.
+  static constexpr Milliseconds kDaemonLimit{1000};
   /// Time for the other ranks of a job in unlike calls to come to theirs, so
   /// that the summary names the calls. They usually come within a millisecond.
   static constexpr Milliseconds kUnlikeLimit{200};
@@ -75,7 +75,7 @@ class JobVerdict {
   /// asks twice does not want to wait, so the times come closer.
   bool is_asked_again(Clock::time_point now);
 
-  /// Time to do the work of a keeper or an agent that does not do it, for
+  /// Time to do the work of a keeper or a daemon that does not do it, for
   /// example because it was stopped.
   bool is_forced(Clock::time_point now) const noexcept {
     return now >= force_at_;

@@ -37,7 +37,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 /// Time for the seats of this host to be there: mpirun may reach a host before
-/// acprun's agent does.
+/// acprun's daemon does.
 constexpr milliseconds kSeatLimit{30'000};
 constexpr milliseconds kSeatTick{10};
 /// Time for acprun to learn of the end before mpirun does.

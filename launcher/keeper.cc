@@ -129,7 +129,7 @@ class Keeper {
   }
 
   /// A closed connection counts as the order to end at once, because acprun or
-  /// the agent has died.
+  /// the daemon has died.
   void take_order() {
     KeeperMessage message;
     const ssize_t n =
@@ -137,7 +137,7 @@ class Keeper {
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n != static_cast<ssize_t>(sizeof message)) {
       message = {};  // acprun is gone.
-      // First of all: on one machine with the dead agent, acprun kills this
+      // First of all: on one machine with the dead daemon, acprun kills this
       // process after kOrphanLimit.
       remove_copied_program(copied_program_);
     }
@@ -241,7 +241,7 @@ void run_keeper(UniqueFd control,
     keeper.start_ranks();
     keeper.watch();
   }
-  // The agent may be killed before it has seen this end.
+  // The daemon may be killed before it has seen this end.
   remove_copied_program(copied_program);
   // _exit, because functions that acprun registered with atexit must not run in
   // the keeper.

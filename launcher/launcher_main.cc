@@ -12,7 +12,7 @@
 #include <limits>
 #include <string_view>
 
-#include "launcher/agent.h"
+#include "launcher/daemon.h"
 #include "launcher/job.h"
 #include "launcher/program_name.h"
 #include "launcher/signals.h"
@@ -89,11 +89,11 @@ int run_plan(const JobPlan& plan) {
   return run_job(plan, *signals);
 }
 
-int be_agent() {
+int be_daemon() {
   auto signals = Signals::take_over();
   if (!signals.ok()) return kStatusLauncher;
   raise_open_files();
-  return run_agent(*signals);
+  return run_daemon(*signals);
 }
 
 }  // namespace acp::launcher

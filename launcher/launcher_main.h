@@ -19,7 +19,7 @@ int leave(const EarlyExit& exit);
 /// Prints the plan, or runs the job. Returns the launcher's exit status.
 int run_plan(const JobPlan& plan);
 
-/// Runs as the agent of an acprun on another host.
-int be_agent();
+/// Runs as the daemon of an acprun on another host.
+int be_daemon();
 
 }  // namespace acp::launcher

@@ -1,6 +1,6 @@
-// Resolves the names of hosts. Called by AgentLinks before it starts agents,
-// and only where it has many. It may not hold up the start for longer than two
-// seconds: a name without an answer stands for itself.
+// Resolves the names of hosts. Called by DaemonConnections before it starts
+// daemons, and only where it has many. It may not hold up the start for longer
+// than two seconds: a name without an answer stands for itself.
 #include "launcher/machines.h"
 
 #include <arpa/inet.h>

@@ -27,7 +27,7 @@ struct Options {
   std::string hosts;
   std::vector<std::string> rsh;  ///< Words of the remote shell; empty: ssh.
   std::chrono::milliseconds rsh_timeout{30'000};
-  std::uint32_t fan_out = 32;  ///< Agents that each process starts.
+  std::uint32_t fan_out = 32;  ///< Daemons that each process starts.
   bool preload = false;        ///< Copy the program to the other hosts.
   std::string directory;       ///< "": acprun's own.
   std::vector<std::string> environment;  ///< "NAME=value".

@@ -1,5 +1,5 @@
 // Reads the ranks' pipes into line assemblers, and writes their lines into two
-// sinks. Called by HostPart, by acprun's job and by agents, in the thread of
+// sinks. Called by HostPart, by acprun's job and by daemons, in the thread of
 // their event loop. No rank's pipe is read while its sink is full, so no buffer
 // grows without limit.
 #include "launcher/output.h"

@@ -25,7 +25,7 @@ class Output {
   /// `stdout_fd` and `stderr_fd` are not closed here. When both are one file,
   /// its lines keep the order in which acprun read them.
   Output(EventLoop& loop, int stdout_fd, int stderr_fd, OnBroken on_broken);
-  /// For an agent, whose sinks lead to acprun.
+  /// For a daemon, whose sinks lead to acprun.
   Output(EventLoop& loop,
          std::unique_ptr<OutputSink> out,
          std::unique_ptr<OutputSink> err);

@@ -1,5 +1,5 @@
 // Makes pipes with pipe2, and sets O_NONBLOCK. Called for the ranks, for remote
-// shells, and for the agent's own standard streams. No end is inherited unless
+// shells, and for the daemon's own standard streams. No end is inherited unless
 // the child asks for it.
 #include "launcher/pipe.h"
 

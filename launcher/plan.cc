@@ -74,7 +74,7 @@ std::string own_directory() {
   return ::getcwd(path.data(), path.size()) != nullptr ? path.data() : "/";
 }
 
-/// The file of acprun, by which the agents on other hosts are started: this
+/// The file of acprun, by which the daemons on other hosts are started: this
 /// file, or the file beside macprun.
 std::string acprun_file() {
   constexpr std::string_view kOther = "/macprun";
@@ -106,7 +106,8 @@ std::vector<std::string> routes_of(const std::vector<HostRanks>& hosts) {
 }
 
 /// These orders are equal for all hosts. Groups, the identity and the list of
-/// hosts are added when they are known, the list for each link of the tree.
+/// hosts are added when they are known, the list for each connection of the
+/// tree.
 HostOrders make_orders(const Options& options,
                        const std::vector<HostRanks>& hosts,
                        char* const* environment) {
@@ -134,7 +135,7 @@ HostOrders make_orders(const Options& options,
   return orders;
 }
 
-/// An agent begins in its user's home, so the directory is named in full.
+/// A daemon begins in its user's home, so the directory is named in full.
 std::string full_directory(const std::string& directory) {
   if (directory.starts_with('/')) return directory;
   return directory.empty() ? own_directory()

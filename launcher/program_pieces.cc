@@ -25,7 +25,7 @@ std::string path_variable(const HostOrders& orders) {
 
 }  // namespace
 
-/// The agents get the file in pieces, which bounds a message. A relative name
+/// The daemons get the file in pieces, which bounds a message. A relative name
 /// counts from the directory of the job, as it does for the ranks of this
 /// host.
 Status send_program(const JobPlan& plan,

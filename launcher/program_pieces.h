@@ -1,5 +1,5 @@
-// The program that --preload copies, on its way to the agents. copied_program.h
-// is its other end.
+// The program that --preload copies, on its way to the daemons.
+// copied_program.h is its other end.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// Runs the remote shell. Called by AgentLink from an event loop; plan.cc learns
-// from it which shell that will be. It only starts the shell; nothing here
-// waits for it.
+// Runs the remote shell. Called by DaemonConnection from an event loop; plan.cc
+// learns from it which shell that will be. It only starts the shell; nothing
+// here waits for it.
 #include "launcher/remote_shell.h"
 
 #include <fmt/core.h>
@@ -84,7 +84,7 @@ RemoteShell remote_shell_of(const std::vector<std::string>& words) {
   if (shell_name(shell) == "ssh") {
     // ssh must not ask a question, and a host that is down must not take
     // minutes: one that is lost after the log-in ends ssh after 12 s, as it
-    // ends an agent (Heartbeat::kSilence).
+    // ends a daemon (Heartbeat::kSilence).
     for (const char* option :
          {"-x", "-T", "-oBatchMode=yes", "-oConnectTimeout=10",
           "-oServerAliveInterval=4", "-oServerAliveCountMax=2"}) {
@@ -106,7 +106,7 @@ Result<StartedShell> start_remote_shell(const RemoteShell& shell,
   std::vector<std::string> words = shell.words;
   words.push_back(host);
   words.push_back(quoted(shell.acprun));
-  words.emplace_back("--agent");
+  words.emplace_back("--daemon");
   const std::vector<char*> pointers = pointers_to(words);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();

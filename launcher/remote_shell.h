@@ -23,7 +23,7 @@ struct StartedShell {
 /// The remote shell of --rsh, or ssh where the text is "".
 RemoteShell remote_shell_of(const std::vector<std::string>& words);
 
-/// Starts the agent on the host as a child in a process group of its own. The
+/// Starts the daemon on the host as a child in a process group of its own. The
 /// kernel kills the shell when the caller dies. Fails with kSystem, logged.
 Result<StartedShell> start_remote_shell(const RemoteShell& shell,
                                         const std::string& host);
@@ -39,7 +39,7 @@ std::string shell_command(const RemoteShell& shell, const std::string& host);
 /// succeed when it is started again.
 bool may_pass(int exit_status, std::string_view words) noexcept;
 
-/// Advice for a shell that ended with this wait status before the agent ran.
+/// Advice for a shell that ended with this wait status before the daemon ran.
 std::string advise_on_shell(const RemoteShell& shell,
                             const std::string& host,
                             int wait_status);

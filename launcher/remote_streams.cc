@@ -1,4 +1,4 @@
-// Flow control of the ranks' streams between acprun and agents. Called from
+// Flow control of the ranks' streams between acprun and daemons. Called from
 // their event loops. Neither side may send more than the other one has room
 // for.
 #include "launcher/remote_streams.h"

@@ -1,4 +1,4 @@
-// The ranks' streams in an agent: output that goes to acprun in messages, and
+// The ranks' streams in a daemon: output that goes to acprun in messages, and
 // standard input that comes from it. Neither end may send more than the other
 // has room for, so no buffer grows without limit.
 #pragma once
@@ -16,7 +16,7 @@ namespace acp::launcher {
 /// Bytes of standard input that may be on their way to a rank.
 inline constexpr std::int64_t kInputWindow = 256 << 10;
 
-/// Bytes of output that an agent may send before acprun has passed some on. It
+/// Bytes of output that a daemon may send before acprun has passed some on. It
 /// is smaller in jobs of many hosts, whose windows acprun holds in memory.
 std::int64_t output_window(std::size_t hosts) noexcept;
 
@@ -26,7 +26,7 @@ class MessageSink final : public OutputSink {
  public:
   using Send = std::function<void(std::string lines)>;
 
-  /// `room` is how many bytes acprun has room for; both sinks of an agent share
+  /// `room` is how many bytes acprun has room for; both sinks of a daemon share
   /// it. One message may exceed it.
   MessageSink(std::int64_t& room, Send send)
       : room_(room), send_(std::move(send)) {}

@@ -1,5 +1,5 @@
 // The texts about packets. Called by job.cc at the end of a job, with the
-// counts that the agents have sent. Pure.
+// counts that the daemons have sent. Pure.
 #include "launcher/traffic_table.h"
 
 #include <fmt/core.h>

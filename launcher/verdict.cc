@@ -1,6 +1,6 @@
 // Exit statuses and texts of the ways in which a job fails. Called by job.cc
-// and the summary, and for words about one process by agents, their links and
-// seats. Pure.
+// and the summary, and for words about one process by daemons, their
+// connections and seats. Pure.
 #include "launcher/verdict.h"
 
 #include <fmt/core.h>

@@ -1,5 +1,5 @@
-// Writes queued messages. Called by agents for messages to acprun, and by
-// AgentLink for messages to an agent. It never waits.
+// Writes queued messages. Called by daemons for messages to acprun, and by
+// DaemonConnection for messages to a daemon. It never waits.
 #include "launcher/write_queue.h"
 
 #include <unistd.h>

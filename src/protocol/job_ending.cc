@@ -1,4 +1,4 @@
-// Ends a job in its host segment. Called by acprun and its agents, and by the
+// Ends a job in its host segment. Called by acprun and its daemons, and by the
 // ranks themselves under another launcher. It ends no process.
 #include "protocol/job_ending.h"
 

@@ -1,5 +1,5 @@
 // Carries address cards and published records between host segments. acprun and
-// its agents call it, and the first rank of a host under another launcher. A
+// its daemons call it, and the first rank of a host under another launcher. A
 // table comes from another host, so no part of it may be written before all of
 // it has been checked.
 #include "protocol/published_table.h"

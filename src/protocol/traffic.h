@@ -11,8 +11,9 @@
 
 namespace acp::protocol {
 
-/// Every count but kLongestRtt only grows. Host segments and messages of agents
-/// carry all of them, so a new one raises kHostVersion and kAgentProtocol.
+/// Every count but kLongestRtt only grows. Host segments and messages of
+/// daemons carry all of them, so a new one raises kHostVersion and
+/// kDaemonProtocol.
 enum class TrafficCount : std::uint8_t {
   kSent,           ///< Packets, retransmissions and acks included.
   kSentBytes,      ///< Bytes of these packets, without headers of IP and UDP.

@@ -18,7 +18,7 @@ fail() { # text
 unshare --time --monotonic $days --boottime $days --fork true 2>/dev/null ||
   { echo "skipped: the kernel has no time namespaces" && exit 77; }
 
-# The agent of h2 gives its time namespace to its ranks. Their environment is
+# The daemon of h2 gives its time namespace to its ranks. Their environment is
 # acprun's, so --wrap brings the library to them.
 wall="env LD_PRELOAD=$shifted_clock CLOCK_SHIFT=$hours"
 cat >"$TMPDIR/rsh" <<SHELL

@@ -107,7 +107,7 @@ if test "$case" = vanishes; then
   start_job "$TMPDIR/works" 60
   works=$job
   eventually grep -q "first round" "$output" || fail "the job did not begin"
-  # This remote shell tells that acprun is about to start the agent of h3.
+  # This remote shell tells that acprun is about to start the daemon of h3.
   cat >"$TMPDIR/rsh" <<RSH
 #!/bin/sh
 test "\$1" != 10.88.0.3 || : >"$TMPDIR/has_begun"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Kills one process of a job on all hosts, over and over: acprun, an agent, a
-# keeper or a rank. The remote shell of these hosts becomes the agent. The job must
+# Kills one process of a job on all hosts, over and over: acprun, a daemon, a
+# keeper or a rank. The remote shell of these hosts becomes the daemon. The job must
 # end soon, must leave no process, and must name the host of the killed process with
 # its ranks and a reason. Only a killed acprun says nothing.
 #
@@ -24,10 +24,10 @@ absent=5
 
 # Kills within a call: what steady does after its work, and the process. With
 # `resets` the ranks call acp_reset again and again, so the kill meets any part of it.
-calls="init:rank init:absent init:agent init:keeper init:acprun
-  reset:rank reset:absent reset:agent reset:keeper reset:acprun
-  finalize:rank finalize:absent finalize:agent finalize:keeper finalize:acprun
-  resets:rank resets:rank resets:agent resets:keeper resets:acprun"
+calls="init:rank init:absent init:daemon init:keeper init:acprun
+  reset:rank reset:absent reset:daemon reset:keeper reset:acprun
+  finalize:rank finalize:absent finalize:daemon finalize:keeper finalize:acprun
+  resets:rank resets:rank resets:daemon resets:keeper resets:acprun"
 
 fail() { # text
   echo "FAILED: $1; kill $kill of $times, seed $seed: $what after $moment"
@@ -132,7 +132,7 @@ is_of_kind() { # process, kind
   number=$({ tr '\0' '\n' <"/proc/$1/environ"; } 2>/dev/null | sed -n 's/^ACP_RANK=//p')
   case $2:$name in
   acprun:acprun) test "$1" = $job ;;
-  agent:acprun) test "$1" != $job ;;
+  daemon:acprun) test "$1" != $job ;;
   keeper:acprun-keeper) ;;
   rank:steady) test "$number" != $absent ;;
   absent:steady) test "$number" = $absent ;;

@@ -1,6 +1,6 @@
 // A library to preload: the wall clock of the process stands CLOCK_SHIFT
 // seconds from the machine's. The test of clocks that differ between hosts
-// (clocks.sh) starts agents and ranks of one host with it. The kernel has time
+// (clocks.sh) starts daemons and ranks of one host with it. The kernel has time
 // namespaces for the other clocks only.
 #include <dlfcn.h>
 #include <sys/time.h>

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Disconnects two hosts from each other, in jobs whose agents are a tree. All processes
+# Disconnects two hosts from each other, in jobs whose daemons are a tree. All processes
 # stay alive. The hosts h2 and h3 drop each other's packets. Their link carries
-#   - in jobs of acprun on h2: its connection to the agent of h3, which has started the
-#     agents of h1 and h4, and
-#   - in jobs of acprun on h1: the connection between the agent of h2, which has started
-#     the agents of h3 and h4, and the agent of h3.
+#   - in jobs of acprun on h2: its connection to the daemon of h3, which has started the
+#     daemons of h1 and h4, and
+#   - in jobs of acprun on h1: the connection between the daemon of h2, which has started
+#     the daemons of h3 and h4, and the daemon of h3.
 # One job of each tree works, and in the other one the ranks wait without any message.
 # Each job ends within 15 s, acprun names h3 and its ranks, and no process is left on any
 # host.
@@ -21,7 +21,7 @@ need_filter
 start_ssh_servers 1 2 3 4
 
 # Starts a job of two ranks on each host. With a fan-out of 1 the first other host has
-# the agent between acprun and the other agents.
+# the daemon between acprun and the other daemons.
 start_job() { # name, hosts in their order, word...
   output=$TMPDIR/$1
   of=$1 list='' first=${2%% *}
@@ -35,7 +35,7 @@ start_job() { # name, hosts in their order, word...
   eval "job_$of=$!"
 }
 
-# How many remote shells acprun and agents of a host have started.
+# How many remote shells acprun and daemons of a host have started.
 has_shells() { # host, number
   shells=0
   for pid in $(ip netns pids "$1"); do
@@ -83,15 +83,15 @@ ends_in_time() { # name, ranks of h3
 
 begin_jobs middle "2 3 1 4"
 begin_jobs leaf "1 2 3 4"
-# Two jobs of each tree. Each has an ssh to its agent in the middle, and from there two.
+# Two jobs of each tree. Each has an ssh to its daemon in the middle, and from there two.
 for shells in "h1 2" "h2 6" "h3 4" "h4 0"; do
   # shellcheck disable=SC2086 # two words
-  has_shells $shells || fail "the agents are no such trees: not $shells"
+  has_shells $shells || fail "the daemons are no such trees: not $shells"
 done
 begin=$(now_ms)
 drop 2 3
 drop 3 2
-# h3 has ranks 2-3 where its agent is in the middle, and ranks 4-5 as a leaf.
+# h3 has ranks 2-3 where its daemon is in the middle, and ranks 4-5 as a leaf.
 ends_in_time waits_middle "ranks 2-3"
 ends_in_time waits_leaf "ranks 4-5"
 ends_in_time works_middle "ranks 2-3|rank [23] is lost"

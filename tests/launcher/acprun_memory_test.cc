@@ -1,5 +1,5 @@
 // The memory that acprun has for a job while it starts, in the parts that know
-// all ranks. docs/scale.md has the sizes. No agent is started.
+// all ranks. docs/scale.md has the sizes. No daemon is started.
 #include <malloc.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "launcher/agent_links.h"
+#include "launcher/daemon_connections.h"
 #include "launcher/rank_hosts.h"
 #include "launcher/rollcall.h"
 #include "launcher/table_pieces.h"
@@ -70,11 +70,11 @@ std::uint64_t most_bytes(std::uint32_t ranks_of_host) {
   const RankHosts rank_hosts(hosts);
   JobTraffic traffic(procs, hosts);
   EventLoop loop;
-  AgentLinks links(loop, [](const HostMessage&) {});
+  DaemonConnections connections(loop, [](const HostMessage&) {});
   HostOrders orders;
   orders.procs = procs;
   orders.groups.emplace_back();
-  links.open(orders, hosts);
+  connections.open(orders, hosts);
   measure();
   std::size_t sent = 0;
   TablePieces tables([&](const std::string& piece) {

@@ -1,5 +1,6 @@
 // SIGKILL to acprun, to the keeper or to a rank, at every moment. Within 2 s no
-// process of the job is left, not even a daemon.
+// process of the job is left, not even one that a rank has put into a session
+// of its own.
 #include <csignal>
 #include <string>
 #include <vector>
@@ -103,7 +104,7 @@ TEST_CASE("launcher deaths: acprun ends a job whose keeper is stopped",
   CHECK(job.is_all_gone());
 }
 
-TEST_CASE("launcher deaths: a daemon does not outlive a good end",
+TEST_CASE("launcher deaths: an orphan does not outlive a good end",
           "[launcher]") {
   const Outcome outcome = run({"-np", "2", PROBE, "orphan", "say:done"});
   CHECK(outcome.status == 0);

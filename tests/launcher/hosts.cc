@@ -1,5 +1,5 @@
 // A remote shell for tests. Called by the tests of jobs on several hosts; it
-// needs no network, and runs every agent on this host.
+// needs no network, and runs every daemon on this host.
 #include "tests/launcher/hosts.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 // Like ssh, the shell stays beside the command that it starts, joins the words
 // behind the host's name, and passes no variable on. The mark is how the tests
-// find processes. An agent that starts others gives their shells the folder.
+// find processes. A daemon that starts others gives their shells the folder.
 constexpr std::string_view kScript = R"(#!/bin/sh
 host=$1
 shift
@@ -29,8 +29,8 @@ case $host in
               exit 255
             fi ;;
   silent)   exec sleep 1000 ;;
-  older)    echo "acprun-agent 0.0.1 1 1"; exec sleep 1000 ;;
-  lacking)  set -- /nonexistent/bin/acprun --agent ;;
+  older)    echo "acprun-daemon 0.0.1 1 1"; exec sleep 1000 ;;
+  lacking)  set -- /nonexistent/bin/acprun --daemon ;;
   talking)  echo "Welcome to host $host" ;;
 esac
 env -i LAUNCHER_TEST_MARK="$LAUNCHER_TEST_MARK" HOME=/ PATH=/usr/bin:/bin \
@@ -67,14 +67,14 @@ std::vector<std::string> operator+(std::vector<std::string> words,
   return words;
 }
 
-pid_t agent_of(const running::Running& job, const std::string& host) {
+pid_t daemon_of(const running::Running& job, const std::string& host) {
   for (const pid_t pid : job.everybody()) {
     const std::string words = text_of(pid, "cmdline");
-    if (words.find(std::string("\0--agent\0", 9)) != std::string::npos &&
+    if (words.find(std::string("\0--daemon\0", 10)) != std::string::npos &&
         words.starts_with(ACPRUN) &&
         text_of(pid, "environ").find("FAKE_HOST=" + host + '\0') !=
             std::string::npos) {
-      // The keeper is the agent's child and has its words.
+      // The keeper is the daemon's child and has its words.
       const std::string parents = text_of(pid, "stat");
       bool is_keeper = false;
       for (const pid_t other : job.everybody()) {

@@ -1,5 +1,5 @@
-// Names that stand for other hosts. A remote shell runs the agent on this host,
-// as sshd would, with an environment and a directory of its own.
+// Names that stand for other hosts. A remote shell runs the daemon on this
+// host, as sshd would, with an environment and a directory of its own.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ class RemoteShell {
   /// The command for --rsh. Host "refusing" answers as ssh does when a server
   /// refuses, and "busy" does so once. "silent" never answers, "older" has
   /// another version, and "lacking" has no acprun. "talking" prints a line
-  /// before the agent runs.
+  /// before the daemon runs.
   const std::string& path() const { return path_; }
 
   const running::Scratch& scratch() const { return scratch_; }
@@ -34,12 +34,12 @@ class RemoteShell {
 std::vector<std::string> operator+(std::vector<std::string> words,
                                    const std::vector<std::string>& more);
 
-/// The agent for this host: its own process, not the shell's. -1 when there is
+/// The daemon for this host: its own process, not the shell's. -1 when there is
 /// none.
-pid_t agent_of(const running::Running& job, const std::string& host);
+pid_t daemon_of(const running::Running& job, const std::string& host);
 
 /// The process of the remote shell for this host that `parent`, acprun or an
-/// agent, has started; -1 when there is none.
+/// daemon, has started; -1 when there is none.
 pid_t shell_of(pid_t parent, const std::string& host);
 
 }  // namespace hosts

@@ -47,7 +47,7 @@ Words job_at(const RemoteShell& shell, const std::string& moment) {
   return shell.on("localhost,a,b", 3) + Words{PROBE} + probe_at(moment);
 }
 
-/// acprun starts the agents of a and d, and that of a starts those of b and c.
+/// acprun starts the daemons of a and d, and that of a starts those of b and c.
 Words job_on_levels(const RemoteShell& shell) {
   return shell.on("a,b,c,d,localhost,e,f", 7) +
          Words{"--fan-out", "2",      PROBE,       "hello",
@@ -81,13 +81,13 @@ TEST_CASE("launcher hosts: a killed rank ends the job on all hosts",
   }
 }
 
-TEST_CASE("launcher hosts: a killed agent ends the job", "[launcher][hosts]") {
+TEST_CASE("launcher hosts: a killed daemon ends the job", "[launcher][hosts]") {
   const std::string moment = moment_of_probe();
   INFO(moment);
   const RemoteShell shell;
   Running job(job_at(shell, moment));
   REQUIRE(job.wait_for("ready", 3));
-  const Outcome outcome = after_death(job, agent_of(job, "a"));
+  const Outcome outcome = after_death(job, daemon_of(job, "a"));
   INFO(outcome.err);
   CHECK(outcome.status == 125);
   CHECK(contains(outcome.err, "host a with rank 1"));
@@ -100,7 +100,7 @@ TEST_CASE("launcher hosts: a killed keeper of another host ends the job",
   const RemoteShell shell;
   Running job(job_at(shell, moment));
   REQUIRE(job.wait_for("ready", 3));
-  const auto children = acp::launcher::children_of(agent_of(job, "b"));
+  const auto children = acp::launcher::children_of(daemon_of(job, "b"));
   REQUIRE(children.size() == 1);
   const Outcome outcome = after_death(job, children.front());
   INFO(outcome.err);
@@ -117,8 +117,8 @@ TEST_CASE("launcher hosts: a killed remote shell ends the job",
   const RemoteShell shell;
   Running job(job_at(shell, moment));
   REQUIRE(job.wait_for("ready", 3));
-  // The agent holds the shell's pipes, so acprun sees no end of them; the death
-  // of its own child tells it.
+  // The daemon holds the shell's pipes, so acprun sees no end of them; the
+  // death of its own child tells it.
   const Outcome outcome = after_death(job, shell_of(job.pid(), "a"));
   INFO(outcome.err);
   CHECK(outcome.status == 125);
@@ -137,32 +137,33 @@ TEST_CASE("launcher hosts: a killed acprun leaves nobody on any host",
   CHECK(outcome.status == 128 + SIGKILL);
 }
 
-TEST_CASE("launcher hosts: a killed agent takes the agents below with it",
+TEST_CASE("launcher hosts: a killed daemon takes the daemons below with it",
           "[launcher][hosts]") {
   const RemoteShell shell;
   Running job(job_on_levels(shell));
   REQUIRE(job.wait_for("ready", 7));
-  const Outcome outcome = after_death(job, agent_of(job, "d"));
+  const Outcome outcome = after_death(job, daemon_of(job, "d"));
   INFO(outcome.err);
   CHECK(outcome.status == 125);
   CHECK(contains(outcome.err, "host d with rank 3"));
 }
 
-TEST_CASE("launcher hosts: a killed remote shell of an agent ends the job",
+TEST_CASE("launcher hosts: a killed remote shell of a daemon ends the job",
           "[launcher][hosts]") {
   const RemoteShell shell;
   Running job(job_on_levels(shell));
   REQUIRE(job.wait_for("ready", 7));
   REQUIRE(shell_of(job.pid(), "b") == -1);
-  const Outcome outcome = after_death(job, shell_of(agent_of(job, "a"), "b"));
+  const Outcome outcome = after_death(job, shell_of(daemon_of(job, "a"), "b"));
   INFO(outcome.err);
   CHECK(outcome.status == 125);
   CHECK(contains(outcome.err, "host b with rank 1: "));
   CHECK(contains(outcome.err, "signal 9"));
 }
 
-TEST_CASE("launcher hosts: a copied program goes with a killed agent of a tree",
-          "[launcher][hosts]") {
+TEST_CASE(
+    "launcher hosts: a copied program goes with a killed daemon of a tree",
+    "[launcher][hosts]") {
   const RemoteShell shell;
   const Scratch remote;
   Setup setup;
@@ -172,23 +173,23 @@ TEST_CASE("launcher hosts: a copied program goes with a killed agent of a tree",
                                    "hello", "init", "say:ready", "pause"},
       setup);
   REQUIRE(job.wait_for("ready", 3));
-  REQUIRE(shell_of(agent_of(job, "a"), "b") > 0);
+  REQUIRE(shell_of(daemon_of(job, "a"), "b") > 0);
   CHECK_FALSE(remote.is_empty());
-  const Outcome outcome = after_death(job, agent_of(job, "a"));
+  const Outcome outcome = after_death(job, daemon_of(job, "a"));
   INFO(outcome.err);
   CHECK(contains(outcome.err, "host a with rank 0"));
   CHECK(eventually([&] { return remote.is_empty(); }));
 }
 
-TEST_CASE("launcher hosts: a copied program goes with its killed agent",
+TEST_CASE("launcher hosts: a copied program goes with its killed daemon",
           "[launcher][hosts]") {
-  // The rank of the other agent ends at once or only after the grace period. So
-  // acprun ends what is left while the keeper of the dead agent works, or
+  // The rank of the other daemon ends at once or only after the grace period.
+  // So acprun ends what is left while the keeper of the dead daemon works, or
   // later.
   const Words ends = GENERATE(Words{}, Words{"deaf"});
   const RemoteShell shell;
   const Scratch remote;
-  // Without a process between acprun and the agent, acprun's death kills it,
+  // Without a process between acprun and the daemon, acprun's death kills it,
   // and its keeper becomes a child of acprun when it is killed alone.
   const std::string direct = shell.scratch().file(
       "direct",
@@ -206,12 +207,12 @@ TEST_CASE("launcher hosts: a copied program goes with its killed agent",
   SECTION("acprun is killed") {
     after_death(job, job.pid());
   }
-  SECTION("an agent is killed") {
-    after_death(job, agent_of(job, "a"));
+  SECTION("a daemon is killed") {
+    after_death(job, daemon_of(job, "a"));
   }
-  SECTION("both agents are killed") {
-    const pid_t other = agent_of(job, "b");
-    REQUIRE(::kill(agent_of(job, "a"), SIGKILL) == 0);
+  SECTION("both daemons are killed") {
+    const pid_t other = daemon_of(job, "b");
+    REQUIRE(::kill(daemon_of(job, "a"), SIGKILL) == 0);
     (void)::kill(other, SIGKILL);  // acprun may have ended it already.
     CHECK(job.is_all_gone());
     (void)job.finish();
@@ -224,35 +225,35 @@ TEST_CASE("launcher hosts: a host that falls silent ends the job",
   const RemoteShell shell;
   Running job(job_at(shell, "after init"));
   REQUIRE(job.wait_for("ready", 3));
-  const pid_t agent = agent_of(job, "a");
-  REQUIRE(agent > 0);
-  ::kill(agent, SIGSTOP);
+  const pid_t daemon = daemon_of(job, "a");
+  REQUIRE(daemon > 0);
+  ::kill(daemon, SIGSTOP);
   const Outcome outcome = job.finish();
   INFO(outcome.err);
   CHECK(outcome.status == 125);
   CHECK(outcome.took < milliseconds(20'000));
   CHECK(contains(outcome.err, "host a with rank 1: nothing was heard"));
-  ::kill(agent, SIGCONT);
+  ::kill(daemon, SIGCONT);
   CHECK(job.is_all_gone());
 }
 
-/// b is below a, and a is between acprun and two other agents. The jobs wait
+/// b is below a, and a is between acprun and two other daemons. The jobs wait
 /// for their limits of silence side by side, each in a thread of its own that
 /// counts the job's time.
-TEST_CASE("launcher hosts: an agent of a tree that falls silent ends the job",
+TEST_CASE("launcher hosts: a daemon of a tree that falls silent ends the job",
           "[launcher][hosts]") {
   const RemoteShell shell;
   Running leaf(job_on_levels(shell));
   Running middle(job_on_levels(shell));
   REQUIRE(leaf.wait_for("ready", 7));
   REQUIRE(middle.wait_for("ready", 7));
-  REQUIRE(shell_of(agent_of(leaf, "a"), "b") > 0);
-  const pid_t leaf_agent = agent_of(leaf, "b");
-  const pid_t middle_agent = agent_of(middle, "a");
-  REQUIRE(leaf_agent > 0);
-  REQUIRE(middle_agent > 0);
-  REQUIRE(::kill(leaf_agent, SIGSTOP) == 0);
-  REQUIRE(::kill(middle_agent, SIGSTOP) == 0);
+  REQUIRE(shell_of(daemon_of(leaf, "a"), "b") > 0);
+  const pid_t leaf_daemon = daemon_of(leaf, "b");
+  const pid_t middle_daemon = daemon_of(middle, "a");
+  REQUIRE(leaf_daemon > 0);
+  REQUIRE(middle_daemon > 0);
+  REQUIRE(::kill(leaf_daemon, SIGSTOP) == 0);
+  REQUIRE(::kill(middle_daemon, SIGSTOP) == 0);
   const auto end_of_silent = [](Running& job) {
     const milliseconds before = job.given_time();
     Outcome outcome = job.finish();
@@ -270,26 +271,26 @@ TEST_CASE("launcher hosts: an agent of a tree that falls silent ends the job",
     CHECK(outcome.status == 125);
     CHECK(outcome.took < milliseconds(15'000));
   }
-  // The agents below hear no more of acprun, and end while a is still stopped.
+  // The daemons below hear no more of acprun, and end while a is still stopped.
   for (const char* host : {"b", "c"}) {
-    CHECK(eventually([&] { return agent_of(middle, host) == -1; }));
+    CHECK(eventually([&] { return daemon_of(middle, host) == -1; }));
   }
-  ::kill(leaf_agent, SIGCONT);
-  ::kill(middle_agent, SIGCONT);
+  ::kill(leaf_daemon, SIGCONT);
+  ::kill(middle_daemon, SIGCONT);
   CHECK(leaf.is_all_gone());
   CHECK(middle.is_all_gone());
 }
 
-TEST_CASE("launcher hosts: an agent that hears nothing ends and says so",
+TEST_CASE("launcher hosts: a daemon that hears nothing ends and says so",
           "[launcher][hosts]") {
   const RemoteShell shell;
   Running job(job_at(shell, "after init"));
   REQUIRE(job.wait_for("ready", 3));
   REQUIRE(::kill(job.pid(), SIGSTOP) == 0);
-  const pid_t agent = agent_of(job, "a");
-  REQUIRE(agent > 0);
+  const pid_t daemon = daemon_of(job, "a");
+  REQUIRE(daemon > 0);
   CHECK(eventually(
-      [&] { return std::ranges::count(job.everybody(), agent) == 0; }));
+      [&] { return std::ranges::count(job.everybody(), daemon) == 0; }));
   REQUIRE(::kill(job.pid(), SIGCONT) == 0);
   const Outcome outcome = job.finish();
   INFO(outcome.err);
@@ -338,8 +339,8 @@ TEST_CASE("launcher hosts: hosts that cannot be reached", "[launcher][hosts]") {
   };
 
   const RemoteShell shell;
-  // "acprun-agent VERSION ...", and a line end.
-  std::string mine = acp::launcher::agent_greeting();
+  // "acprun-daemon VERSION ...", and a line end.
+  std::string mine = acp::launcher::daemon_greeting();
   mine = mine.substr(mine.find(' '));
   mine.pop_back();
   const std::vector<Row> rows = {

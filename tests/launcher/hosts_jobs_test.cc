@@ -89,7 +89,7 @@ TEST_CASE("launcher hosts: phases and cards go to every host",
   CHECK(count_of(outcome.out, "done\n") == 8);
 }
 
-TEST_CASE("launcher hosts: agents of agents", "[launcher][hosts]") {
+TEST_CASE("launcher hosts: daemons of daemons", "[launcher][hosts]") {
   const RemoteShell shell;
   const Outcome outcome = run(
       shell.on("a,b,c,d,localhost,e,f", 7) +
@@ -122,7 +122,7 @@ TEST_CASE("launcher hosts: environment and directory are those of acprun",
 }
 
 // Every line has the number of its rank at two places, and ends with a full
-// stop. A reader that is slow makes the agents wait for credit.
+// stop. A reader that is slow makes the daemons wait for credit.
 TEST_CASE("launcher hosts: lines of all hosts arrive unbroken",
           "[launcher][hosts]") {
   const RemoteShell shell;
@@ -369,7 +369,7 @@ TEST_CASE("launcher hosts: command lines have no secret and no environment",
   // A key of 32 bytes as it is, in hexadecimal digits or in base64.
   const std::regex key("[^ -~\\x00]|[0-9a-fA-F]{64}|[A-Za-z0-9+/]{43}=",
                        std::regex::ECMAScript);
-  REQUIRE(agent_of(job, "a") > 0);
+  REQUIRE(daemon_of(job, "a") > 0);
   REQUIRE(shell_of(job.pid(), "a") > 0);
   for (const pid_t pid : job.everybody()) {
     const std::string words = command_line_of(pid);
@@ -385,12 +385,12 @@ TEST_CASE("launcher hosts: acprun needs no descriptor for a rank elsewhere",
 }
 
 /// Ranks 0 and 1 run on one host and ranks 2 and 3 on the other. acprun is
-/// stopped when rank 1 asks, so only its agent can answer. acprun then passes
+/// stopped when rank 1 asks, so only its daemon can answer. acprun then passes
 /// SIGCONT on. The ranks end after that. The leak check of a process that ends
 /// stops its threads with SIGSTOP, and would wait for ever if SIGCONT cancelled
 /// that.
 TEST_CASE(
-    "launcher hosts: an agent has an address card that one of its ranks asked "
+    "launcher hosts: a daemon has an address card that one of its ranks asked "
     "for",
     "[launcher][hosts]") {
   const RemoteShell shell;
@@ -424,8 +424,8 @@ TEST_CASE(
 
 namespace {
 
-/// Runs the agent, as the remote shell of RemoteShell does, when 8 of its kind
-/// have been started. It writes how many had not come to their agent then: one
+/// Runs the daemon, as the remote shell of RemoteShell does, when 8 of its kind
+/// have been started. It writes how many had not come to their daemon then: one
 /// line for each start, into the file of the lines.
 constexpr std::string_view kCountingShell = R"sh(#!/bin/sh
 dir=${0%/*}/starting
@@ -445,7 +445,7 @@ exec env -i LAUNCHER_TEST_MARK="$LAUNCHER_TEST_MARK" PATH=/usr/bin:/bin \
 
 // The shell counts how many of it run at a time, and writes that down. Without
 // a limit all 20 would start at once.
-TEST_CASE("launcher hosts: 20 names of one machine start 8 agents at once",
+TEST_CASE("launcher hosts: 20 names of one machine start 8 daemons at once",
           "[launcher][hosts]") {
   constexpr int kNames = 20;
   const Scratch scratch;
@@ -471,8 +471,8 @@ TEST_CASE("launcher hosts: 20 names of one machine start 8 agents at once",
   CHECK(most > 1);
 }
 
-/// With a fan-out of 1 acprun starts the agent of a, and this one the agents of
-/// b and c. Each host has a copy of its own.
+/// With a fan-out of 1 acprun starts the daemon of a, and this one the daemons
+/// of b and c. Each host has a copy of its own.
 TEST_CASE("launcher hosts: --preload brings the program and removes it",
           "[launcher][hosts]") {
   const std::string fan_out = GENERATE("64", "1");
@@ -487,7 +487,7 @@ TEST_CASE("launcher hosts: --preload brings the program and removes it",
                                            "cat", "finalize", "finalized"},
               setup);
   REQUIRE(job.wait_for("ready", 3));
-  CHECK((shell_of(agent_of(job, "a"), "b") > 0) == (fan_out == "1"));
+  CHECK((shell_of(daemon_of(job, "a"), "b") > 0) == (fan_out == "1"));
   const std::string folder = std::filesystem::canonical(remote.path());
   std::set<std::string> files;
   for (const int rank : {0, 1, 2}) {

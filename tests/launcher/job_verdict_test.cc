@@ -54,11 +54,11 @@ TEST_CASE("job verdict: a shorter grace of the user holds for failures as well",
   CHECK(job.grace() == milliseconds(10));
 }
 
-TEST_CASE("job verdict: agents get time beyond that of the keeper",
+TEST_CASE("job verdict: daemons get time beyond that of the keeper",
           "[launcher]") {
   JobVerdict job(kUserGrace, JobHosts::kOthers);
   REQUIRE(job.set(verdict_of(Cause::kExited, 1), kNow));
-  CHECK(job.next() == kNow + milliseconds(2000) + JobVerdict::kAgentLimit);
+  CHECK(job.next() == kNow + milliseconds(2000) + JobVerdict::kDaemonLimit);
 }
 
 TEST_CASE("job verdict: an end that the user asked for has the user's grace",

@@ -1,5 +1,5 @@
 // A job of 1,048,575 ranks on 16,384 hosts, simulated. It has the tree of
-// agents, and the segment of one host as the tables of all others arrive. A
+// daemons, and the segment of one host as the tables of all others arrive. A
 // rank there joins the job and begins a barrier. docs/scale.md has the sizes.
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/unique_fd.h"
-#include "launcher/agent_links.h"
+#include "launcher/daemon_connections.h"
 #include "launcher/rollcall.h"
 #include "protocol/byte_codec.h"
 #include "protocol/published_table.h"
@@ -219,7 +219,7 @@ void walk_tree(std::span<const HostRanks> hosts,
 
 }  // namespace
 
-TEST_CASE("a million ranks: three levels of agents start each host once",
+TEST_CASE("a million ranks: three levels of daemons start each host once",
           "[scale]") {
   std::vector<HostRanks> hosts(kHosts);
   for (std::uint32_t host = 0; host < kHosts; ++host) {
@@ -227,7 +227,7 @@ TEST_CASE("a million ranks: three levels of agents start each host once",
   }
   std::vector<int> starts(kHosts, 0);
   std::size_t levels = 0;
-  // acprun's own host needs no agent.
+  // acprun's own host needs no daemon.
   walk_tree(std::span(hosts).subspan(1), 1, starts, levels);
   CHECK(levels == 3);
   CHECK(starts[0] == 0);

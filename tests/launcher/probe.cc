@@ -43,7 +43,7 @@ void say(std::string_view text) {
       ::write(STDOUT_FILENO, line.data(), line.size());
 }
 
-/// A daemon as people write them: two forks and a session of its own.
+/// An orphan with a session of its own, which two forks make.
 void start_orphan() {
   const pid_t child = ::fork();
   if (child == 0) {

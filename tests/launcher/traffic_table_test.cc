@@ -77,7 +77,7 @@ TEST_CASE("traffic table: a row for each host of a large job",
   JobTraffic traffic(80, two_hosts(80));
   note_all(traffic, 80);
   note_all(traffic, 80);  // The newest look counts, and not the sum.
-  // An agent whose ranks have not started sends that.
+  // A daemon whose ranks have not started sends that.
   traffic.note({}, RankHosts(two_hosts(80)));
   const std::string table = traffic_table(traffic.rows());
   CHECK(std::ranges::count(table, '\n') == 5);

@@ -98,7 +98,7 @@ echo "the second machine is lost: status $status, $took ms:"
 grep '^acprun: ' "$output"
 test $status != 0 || fail "the job ended well without the second machine"
 test $took -le 15000 || fail "the job ended after $took ms"
-# Either acprun misses the agent there, or a rank of this machine misses a rank there.
+# Either acprun misses the daemon there, or a rank of this machine misses a rank there.
 grep -E '^acprun: .*(ranks 2-3|rank [23] is lost)' "$output" |
   grep -q '10\.77\.0\.2' || fail "acprun does not name the machine with its ranks"
 eventually nothing_is_left || fail "the job has left $(left)"

@@ -2,7 +2,7 @@
 // prints "ready" after acp_init, waits until FILE exists, and then puts a word
 // to each other rank. Between hosts, a rank that is no leader of its host
 // reaches no other host before that. With HOW, rank 1 ends the job when it has
-// reached half of the ranks: by "abort" or "kill". stopped_agent.sh and
+// reached half of the ranks: by "abort" or "kill". stopped_daemon.sh and
 // fetched_cards.sh start it.
 #include <unistd.h>
 

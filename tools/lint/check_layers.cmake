@@ -114,7 +114,7 @@ set(HEAVY_streams_HEADERS "^(filesystem|fstream|iostream|iomanip|sstream|future|
 set(HEAVY_streams_FILES "\\.cc$" "^include/scu/sysfunc\\.h$" "^tests/(support/spmd|rdma-vm/not_ready)\\.h$")
 set(HEAVY_streams_INSTEAD "include it in the .cc file")
 set(HEAVY_random_HEADERS "^(random|condition_variable)$")
-set(HEAVY_random_FILES "\\.cc$" "^launcher/(agent_links|retry_pauses)\\.h$"
+set(HEAVY_random_FILES "\\.cc$" "^launcher/(daemon_connections|retry_pauses)\\.h$"
   "^src/runtime/(host_watch|pmi_connection)\\.h$"
   "^tests/(support/spmd|hosts/forger|rdma-vm/(pair|held_writes))\\.h$")
 set(HEAVY_random_INSTEAD "include it in the .cc file")

@@ -1,6 +1,6 @@
-// The connection to one agent: the remote shell that starts it, the messages in
-// both directions, and how it ends. acprun has one for each agent that it
-// starts, and so has an agent that starts agents.
+// The connection to one daemon: the remote shell that starts it, the messages
+// in both directions, and how it ends. acprun has one for each daemon that it
+// starts, and so has a daemon that starts daemons.
 #pragma once
 
 #include <sys/types.h>
@@ -25,9 +25,10 @@ namespace acp::launcher {
 /// Used by the thread of the event loop, which alone touches all fields.
 ///
 /// waiting -> starting -> open -> over; from starting back to waiting when the
-/// remote shell has failed in a way that may pass. over is final. AgentLinks
-/// moves a link from waiting to starting, because it bounds the starts.
-class AgentLink {
+/// remote shell has failed in a way that may pass. over is final.
+/// DaemonConnections moves a connection from waiting to starting, because it
+/// bounds the starts.
+class DaemonConnection {
  public:
   using Clock = std::chrono::steady_clock;
   using OnMessage = std::function<void(HostMessage)>;
@@ -36,19 +37,19 @@ class AgentLink {
   /// Gives the pause before a remote shell that has failed starts again.
   using Pause = std::function<std::chrono::milliseconds()>;
 
-  /// The agent's host is the first of the orders. All arguments but the orders
+  /// The daemon's host is the first of the orders. All arguments but the orders
   /// must outlive this.
-  AgentLink(const HostOrders& orders,
-            EventLoop& loop,
-            OnMessage on_message,
-            OnOver on_over,
-            Pause pause);
-  AgentLink(const AgentLink&) = delete;
-  AgentLink& operator=(const AgentLink&) = delete;
-  /// Kills the remote shell. Its agent then loses its lifeline.
-  ~AgentLink();
+  DaemonConnection(const HostOrders& orders,
+                   EventLoop& loop,
+                   OnMessage on_message,
+                   OnOver on_over,
+                   Pause pause);
+  DaemonConnection(const DaemonConnection&) = delete;
+  DaemonConnection& operator=(const DaemonConnection&) = delete;
+  /// Kills the remote shell. Its daemon then loses its lifeline.
+  ~DaemonConnection();
 
-  /// Starts the remote shell of a link that waits_to_start().
+  /// Starts the remote shell of a connection that waits_to_start().
   void start();
 
   /// Whether start() is due, for the first time or again.
@@ -58,11 +59,12 @@ class AgentLink {
   }
 
   /// Too many others start. So next() no longer has the time of the start, and
-  /// the caller starts the link when one of the others has started or ended.
+  /// the caller starts the connection when one of the others has started or
+  /// ended.
   void wait_for_room() noexcept { is_waiting_for_room_ = true; }
 
-  /// Sends a message, after the orders. Messages to a link that is over are
-  /// dropped.
+  /// Sends a message, after the orders. Messages to a connection that is over
+  /// are dropped.
   void send(SharedBytes bytes);
 
   /// Looks at the deadlines and at the shell's end. Call it after every event
@@ -72,10 +74,10 @@ class AgentLink {
 
   bool has_host(std::uint32_t host) const;
 
-  /// The hosts of the link, without their ranks.
+  /// The hosts of the connection, without their ranks.
   const std::vector<HostRanks>& hosts() const { return hosts_; }
 
-  /// The shell was started and the agent has not greeted yet.
+  /// The shell was started and the daemon has not greeted yet.
   bool is_starting() const noexcept { return state_ == State::kStarting; }
 
   bool is_over() const noexcept { return state_ == State::kOver; }
@@ -83,10 +85,10 @@ class AgentLink {
   /// The remote shell's process; -1 when it does not run.
   pid_t pid() const noexcept { return pid_; }
 
-  /// All hosts of the link have said Done: its end is no failure.
+  /// All hosts of the connection have said Done: its end is no failure.
   void note_done() noexcept { is_done_ = true; }
 
-  /// Ends the agent without waiting for it.
+  /// Ends the daemon without waiting for it.
   void kill();
 
  private:
@@ -108,7 +110,7 @@ class AgentLink {
   // The thread of the event loop alone touches these fields. The constructor
   // writes the first ones, and start() and close_pipes() write the descriptors.
   RemoteShell shell_;
-  std::vector<HostRanks> hosts_;  ///< The agent's host and those below it.
+  std::vector<HostRanks> hosts_;  ///< The daemon's host and those below it.
   SharedBytes orders_;  ///< Until read_greeting() moves them into queue_.
   EventLoop& loop_;
   OnMessage on_message_;
@@ -118,11 +120,11 @@ class AgentLink {
   State state_ = State::kWaiting;
   /// The remote shell; -1 before its start and after its end.
   pid_t pid_ = -1;
-  UniqueFd in_;               ///< The agent's standard input: its lifeline.
+  UniqueFd in_;               ///< The daemon's standard input: its lifeline.
   UniqueFd out_;              ///< Its standard output.
   UniqueFd words_;            ///< Standard error of the remote shell.
   UniqueFd end_;              ///< Readable when the remote shell has ended.
-  WriteQueue queue_;          ///< Messages to the agent.
+  WriteQueue queue_;          ///< Messages to the daemon.
   std::string greeting_;      ///< Output before the greeting was found.
   HostMessageReader reader_;  ///< Output behind the greeting.
   std::string said_;          ///< The end of standard error.

@@ -1,9 +1,9 @@
-// The event loop of an agent. launcher_main.cc runs it for `acprun --agent`. It
-// carries messages between acprun and the part of the job on its host, and
-// passes on messages to and from agents below it. When standard input closes,
+// The event loop of a daemon. launcher_main.cc runs it for `acprun --daemon`.
+// It carries messages between acprun and the part of the job on its host, and
+// passes on messages to and from daemons below it. When standard input closes,
 // it ends the part of the job on its host. It may not block on acprun, which
 // may be slow to read, and acprun alone decides how the job ends.
-#include "launcher/agent.h"
+#include "launcher/daemon.h"
 
 #include <fmt/core.h>
 #include <sys/prctl.h>
@@ -17,8 +17,8 @@
 
 #include "base/host_facts.h"
 #include "base/log.h"
-#include "launcher/agent_links.h"
 #include "launcher/copied_program.h"
+#include "launcher/daemon_connections.h"
 #include "launcher/descendants.h"
 #include "launcher/heartbeat.h"
 #include "launcher/host_network.h"
@@ -37,12 +37,12 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 /// Used by one thread, which alone touches all fields.
-class Agent {
+class Daemon {
  public:
-  explicit Agent(const Signals& signals)
+  explicit Daemon(const Signals& signals)
       : signals_(signals), older_children_(children_of(::getpid())) {}
 
-  /// The agent is a subreaper, so processes of a rank whose keeper dies become
+  /// The daemon is a subreaper, so processes of a rank whose keeper dies become
   /// its children, and wind_up() finds them. Its descriptors do not block:
   /// acprun may be slow to read, and signals have to be served meanwhile.
   int run() {
@@ -57,7 +57,7 @@ class Agent {
       status = loop_.watch(signals_.fd(), EPOLLIN, [this] { take_signals(); });
     }
     if (status != Status::kOk) return kStatusLauncher;
-    queue_.push(std::make_shared<const std::string>(agent_greeting()));
+    queue_.push(std::make_shared<const std::string>(daemon_greeting()));
     flush();
     while (!has_given_up_ && !is_finished()) {
       loop_.turn(time_to_next_deadline());
@@ -88,8 +88,8 @@ class Agent {
     }
   }
 
-  /// Ends the host's part of the job without an order. acprun, or the agent
-  /// above, is gone or sent damaged bytes, or a signal ends this agent. The
+  /// Ends the host's part of the job without an order. acprun, or the daemon
+  /// above, is gone or sent damaged bytes, or a signal ends this daemon. The
   /// caller logs the cause, unless the connection to acprun has closed.
   void give_up() { has_given_up_ = true; }
 
@@ -125,9 +125,9 @@ class Agent {
   // --- orders --------------------------------------------------------------
 
   /// Orders for other hosts go down the tree before this host obeys: an end
-  /// must reach the others even if it ends this agent. kAlive is not passed on,
-  /// because each link has its own heartbeat. Before an end the looks are sent,
-  /// because the ranks are gone after it.
+  /// must reach the others even if it ends this daemon. kAlive is not passed
+  /// on, because each connection has its own heartbeat. Before an end the looks
+  /// are sent, because the ranks are gone after it.
   void take_order(const HostMessage& order) {
     if (order.type == HostMessageType::kOrders) {
       take_orders(order.text);
@@ -135,7 +135,7 @@ class Agent {
     }
     if (!orders_) return;
     if (order.host == kEveryHost || order.host != host_) {
-      if (order.type != HostMessageType::kAlive) links_.send(order);
+      if (order.type != HostMessageType::kAlive) connections_.send(order);
     }
     if (order.host != kEveryHost && order.host != host_) return;
     switch (order.type) {
@@ -172,7 +172,7 @@ class Agent {
     output_room_ = orders_->output_window;
     output_.emplace(loop_, make_sink(Output::Stream::kOut),
                     make_sink(Output::Stream::kErr));
-    links_.open(*orders_, std::span(orders_->hosts).subspan(1));
+    connections_.open(*orders_, std::span(orders_->hosts).subspan(1));
   }
 
   std::unique_ptr<OutputSink> make_sink(Output::Stream stream) {
@@ -277,7 +277,7 @@ class Agent {
     input_.reset();
     program_.remove();  // Before the keeper, which would do it, may be killed.
     if (part_) {
-      end_descendants(links_.pids_and(older_children_), kKillLimit,
+      end_descendants(connections_.pids_and(older_children_), kKillLimit,
                       own_keeper());
     }
     if (output_) output_->finish_reading();
@@ -297,7 +297,7 @@ class Agent {
   /// it. The heartbeat goes on until acprun closes the connection.
   void check() {
     const auto now = Clock::now();
-    links_.check();
+    connections_.check();
     if (now >= kill_at_ && part_ && !part_->is_gone()) {
       part_->give_up_keeper();
       send(HostMessageType::kKeeperGone);
@@ -318,25 +318,26 @@ class Agent {
   }
 
   milliseconds time_to_next_deadline() const {
-    const auto next = std::min({heartbeat_.next(), links_.next(), kill_at_});
+    const auto next =
+        std::min({heartbeat_.next(), connections_.next(), kill_at_});
     return std::max(std::chrono::ceil<milliseconds>(next - Clock::now()),
                     milliseconds(0));
   }
 
   bool is_finished() const {
-    return has_said_done_ && links_.are_over() && queue_.size() == 0;
+    return has_said_done_ && connections_.are_over() && queue_.size() == 0;
   }
 
   int wind_up() {
     program_.remove();  // Before the keeper, which would do it, is killed.
-    links_.kill();
+    connections_.kill();
     input_.reset();
     end_descendants(older_children_, kKillLimit, own_keeper());
     return has_given_up_ ? kStatusLauncher : 0;
   }
 
   /// The keeper's time beyond the grace of the ranks, which it ends itself.
-  /// After that the agent gives it up, and wind_up() ends the ranks. Longer
+  /// After that the daemon gives it up, and wind_up() ends the ranks. Longer
   /// only delays the end of a job; shorter meets keepers on loaded hosts.
   static constexpr milliseconds kKeeperLimit{1000};
 
@@ -354,9 +355,9 @@ class Agent {
   std::optional<Output> output_;
   std::optional<HostPart> part_;
   std::optional<RankInput> input_;
-  AgentLinks links_{loop_, [this](const HostMessage& message) {
-                      send(message);
-                    }};
+  DaemonConnections connections_{loop_, [this](const HostMessage& message) {
+                                   send(message);
+                                 }};
   /// Time to do the keeper's work, after kEnd.
   Clock::time_point kill_at_ = Clock::time_point::max();
   bool has_started_ = false;  ///< part_ has its segment and its keeper.
@@ -367,8 +368,8 @@ class Agent {
 
 }  // namespace
 
-int run_agent(const Signals& signals) {
-  return Agent(signals).run();
+int run_daemon(const Signals& signals) {
+  return Daemon(signals).run();
 }
 
 }  // namespace acp::launcher

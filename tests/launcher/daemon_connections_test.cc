@@ -1,6 +1,6 @@
 // How acprun starts remote shells: how many at once, on one machine and in all,
 // and when again after a failure. The shells run on this host.
-#include "launcher/agent_links.h"
+#include "launcher/daemon_connections.h"
 
 #include <algorithm>
 #include <chrono>
@@ -18,7 +18,7 @@ namespace acp::launcher {
 namespace {
 
 using std::chrono::milliseconds;
-using Clock = AgentLinks::Clock;
+using Clock = DaemonConnections::Clock;
 
 constexpr std::chrono::seconds kPatience{60};
 
@@ -68,7 +68,7 @@ bool becomes(EventLoop& loop, Condition is_true) {
 
 }  // namespace
 
-TEST_CASE("agent links: 8 remote shells start at once on one machine",
+TEST_CASE("daemon connections: 8 remote shells start at once on one machine",
           "[launcher]") {
   struct Case {
     int machines;
@@ -82,51 +82,52 @@ TEST_CASE("agent links: 8 remote shells start at once on one machine",
                Case{40, 1, 32});
   EventLoop loop;
   REQUIRE(loop.open() == Status::kOk);
-  AgentLinks links(loop, [](const HostMessage&) {});
-  // They wait for orders, as an agent does, and never greet.
-  links.open(orders_for("read line"), hosts_named(names_of(machines, users)));
-  links.check();
-  CHECK(links.pids_and({}).size() == at_once);
-  links.check();
-  CHECK(links.pids_and({}).size() == at_once);
+  DaemonConnections connections(loop, [](const HostMessage&) {});
+  // They wait for orders, as a daemon does, and never greet.
+  connections.open(orders_for("read line"),
+                   hosts_named(names_of(machines, users)));
+  connections.check();
+  CHECK(connections.pids_and({}).size() == at_once);
+  connections.check();
+  CHECK(connections.pids_and({}).size() == at_once);
 }
 
-TEST_CASE("agent links: each start or end makes room for the next",
+TEST_CASE("daemon connections: each start or end makes room for the next",
           "[launcher]") {
   std::set<std::uint32_t> lost;
   EventLoop loop;
   REQUIRE(loop.open() == Status::kOk);
-  AgentLinks links(loop, [&lost](const HostMessage& message) {
+  DaemonConnections connections(loop, [&lost](const HostMessage& message) {
     if (message.type == HostMessageType::kHostLost) lost.insert(message.host);
   });
   // A status that acprun does not try again after.
-  links.open(orders_for("exit 3"), hosts_named(names_of(1, 20)));
+  connections.open(orders_for("exit 3"), hosts_named(names_of(1, 20)));
   std::size_t most = 0;
   CHECK(becomes(loop, [&] {
-    links.check();
-    most = std::max(most, links.pids_and({}).size());
-    return links.are_over();
+    connections.check();
+    most = std::max(most, connections.pids_and({}).size());
+    return connections.are_over();
   }));
   CHECK(lost.size() == 20);
   CHECK(most == 8);
 }
 
-TEST_CASE("agent links: shells that are started again count as well",
+TEST_CASE("daemon connections: shells that are started again count as well",
           "[launcher]") {
   EventLoop loop;
   REQUIRE(loop.open() == Status::kOk);
   std::size_t lost = 0;
-  AgentLinks links(loop, [&lost](const HostMessage& message) {
+  DaemonConnections connections(loop, [&lost](const HostMessage& message) {
     lost += message.type == HostMessageType::kHostLost ? 1 : 0;
   });
-  links.open(orders_for("exit 255"), hosts_named(names_of(1, 20)));
+  connections.open(orders_for("exit 255"), hosts_named(names_of(1, 20)));
   std::size_t most = 0;
   CHECK(becomes(loop, [&] {
-    links.check();
-    most = std::max(most, links.pids_and({}).size());
-    // A link that is held has no time of its own to start at.
-    CHECK(links.next() > Clock::now() - kPatience);
-    return links.are_over();
+    connections.check();
+    most = std::max(most, connections.pids_and({}).size());
+    // A connection that is held has no time of its own to start at.
+    CHECK(connections.next() > Clock::now() - kPatience);
+    return connections.are_over();
   }));
   CHECK(lost == 20);
   CHECK(most == 8);
@@ -134,8 +135,9 @@ TEST_CASE("agent links: shells that are started again count as well",
 
 // Pauses are given by the test, and differ. So the two hosts have to come back
 // at different times, and one may then wait for room.
-TEST_CASE("agent link: two hosts that are refused at once come back apart",
-          "[launcher]") {
+TEST_CASE(
+    "daemon connection: two hosts that are refused at once come back apart",
+    "[launcher]") {
   EventLoop loop;
   REQUIRE(loop.open() == Status::kOk);
   std::deque<milliseconds> pauses = {milliseconds(600), milliseconds(1900)};
@@ -145,20 +147,20 @@ TEST_CASE("agent link: two hosts that are refused at once come back apart",
     return pause;
   };
   HostOrders orders = orders_for("exit 255");
-  const auto link_to = [&](const std::string& name) {
+  const auto connection_to = [&](const std::string& name) {
     orders.hosts = hosts_named({name});
-    return std::make_unique<AgentLink>(
+    return std::make_unique<DaemonConnection>(
         orders, loop, [](const HostMessage&) {}, [](const Reason&) {},
         next_pause);
   };
-  const auto one = link_to("one");
-  const auto other = link_to("other");
+  const auto one = connection_to("one");
+  const auto other = connection_to("other");
   const auto begin = Clock::now();
-  const auto refuse = [&loop](AgentLink& link) {
-    link.start();
-    return becomes(loop, [&link] {
-      link.check();
-      return !link.is_starting();
+  const auto refuse = [&loop](DaemonConnection& connection) {
+    connection.start();
+    return becomes(loop, [&connection] {
+      connection.check();
+      return !connection.is_starting();
     });
   };
   REQUIRE(refuse(*one));

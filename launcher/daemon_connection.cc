@@ -1,6 +1,6 @@
-// Starts an agent by a remote shell and exchanges messages with it. Called by
-// AgentLinks, from an event loop, and never waits.
-#include "launcher/agent_link.h"
+// Starts a daemon by a remote shell and exchanges messages with it. Called by
+// DaemonConnections, from an event loop, and never waits.
+#include "launcher/daemon_connection.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -34,11 +34,11 @@ constexpr std::size_t kWordsKept = 4096;
 
 }  // namespace
 
-AgentLink::AgentLink(const HostOrders& orders,
-                     EventLoop& loop,
-                     OnMessage on_message,
-                     OnOver on_over,
-                     Pause pause)
+DaemonConnection::DaemonConnection(const HostOrders& orders,
+                                   EventLoop& loop,
+                                   OnMessage on_message,
+                                   OnOver on_over,
+                                   Pause pause)
     : shell_(orders.shell),
       hosts_(orders.hosts),
       orders_(std::make_shared<const std::string>(encode_host_message(
@@ -49,17 +49,17 @@ AgentLink::AgentLink(const HostOrders& orders,
       on_over_(std::move(on_over)),
       pause_(std::move(pause)) {}
 
-AgentLink::~AgentLink() {
+DaemonConnection::~DaemonConnection() {
   kill();
 }
 
-bool AgentLink::has_host(std::uint32_t host) const {
+bool DaemonConnection::has_host(std::uint32_t host) const {
   return std::ranges::find(hosts_, host, &HostRanks::number) != hosts_.end();
 }
 
 /// Forgets the try before, starts the shell, and watches what it says. Its end
-/// is watched last, because the link works without that.
-void AgentLink::start() {
+/// is watched last, because the connection works without that.
+void DaemonConnection::start() {
   ++tries_;
   is_waiting_for_room_ = false;
   state_ = State::kStarting;
@@ -82,16 +82,17 @@ void AgentLink::start() {
     lose({"acprun cannot listen to it", ""});
     return;
   }
-  // Without it, a shell that left its pipes to the agent is found silent later.
+  // Without it, a shell that left its pipes to the daemon is found silent
+  // later.
   end_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   if (end_) {
     (void)loop_.watch(end_.get(), EPOLLIN, [this] { on_shell_end(); });
   }
 }
 
-/// The shell may have died and left its pipes open in the agent. What it passed
-/// on before comes first.
-void AgentLink::on_shell_end() {
+/// The shell may have died and left its pipes open in the daemon. What it
+/// passed on before comes first.
+void DaemonConnection::on_shell_end() {
   loop_.forget(end_.get());
   end_.reset();
   while (out_) {
@@ -102,9 +103,9 @@ void AgentLink::on_shell_end() {
   if (out_) close_output();
 }
 
-/// Output is read whenever there is some. Agents send no more of the ranks'
+/// Output is read whenever there is some. Daemons send no more of the ranks'
 /// output than acprun has allowed, so control messages never wait behind it.
-void AgentLink::on_readable() {
+void DaemonConnection::on_readable() {
   std::array<char, 65536> buffer{};
   const ssize_t n = ::read(out_.get(), buffer.data(), buffer.size());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -125,16 +126,17 @@ void AgentLink::on_readable() {
 
 /// A remote shell may print text of its own before the greeting, so the
 /// greeting is looked for. The orders go to the front of the queue: messages
-/// may have been queued for the agent before it greeted.
-void AgentLink::read_greeting() {
+/// may have been queued for the daemon before it greeted.
+void DaemonConnection::read_greeting() {
   const Greeting greeting = find_greeting(greeting_);
   switch (greeting.kind) {
     case Greeting::Kind::kIncomplete: return;
     case Greeting::Kind::kNone:
-      lose({"the remote shell printed something else than acprun's agent", ""});
+      lose(
+          {"the remote shell printed something else than acprun's daemon", ""});
       return;
     case Greeting::Kind::kOther: {
-      std::string mine = agent_greeting();
+      std::string mine = daemon_greeting();
       mine = mine.substr(mine.find(' ') + 1);
       mine.pop_back();
       lose({fmt::format("its acprun is version {}, this one is {}",
@@ -153,7 +155,7 @@ void AgentLink::read_greeting() {
   on_writable();
 }
 
-void AgentLink::read_messages() {
+void DaemonConnection::read_messages() {
   while (state_ == State::kOpen) {
     auto message = reader_.next();
     if (!message) break;
@@ -162,13 +164,13 @@ void AgentLink::read_messages() {
     }
   }
   if (state_ == State::kOpen && reader_.is_broken()) {
-    lose({"its agent sent bytes that make no sense", ""});
+    lose({"its daemon sent bytes that make no sense", ""});
   }
 }
 
-/// Lines of the agent itself pass through once it runs; before that they are
+/// Lines of the daemon itself pass through once it runs; before that they are
 /// kept for the error message.
-void AgentLink::on_words() {
+void DaemonConnection::on_words() {
   std::array<char, 4096> buffer{};
   const ssize_t n = ::read(words_.get(), buffer.data(), buffer.size());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -190,7 +192,7 @@ void AgentLink::on_words() {
   }
 }
 
-void AgentLink::send(SharedBytes bytes) {
+void DaemonConnection::send(SharedBytes bytes) {
   if (state_ == State::kOver) return;
   queue_.push(std::move(bytes));
   if (state_ == State::kOpen && queue_.size() == 1) on_writable();
@@ -198,9 +200,9 @@ void AgentLink::send(SharedBytes bytes) {
 
 /// Writes the queue from front to back, as far as the pipe has room. A full
 /// pipe is watched until it has room again. A pipe that is closed is no report:
-/// the agent's output closes as well, and check() then learns why from the
+/// the daemon's output closes as well, and check() then learns why from the
 /// shell.
-void AgentLink::on_writable() {
+void DaemonConnection::on_writable() {
   if (queue_.write_to(in_.get()) != WriteQueue::Outcome::kFull) {
     loop_.forget(in_.get());
   } else if (loop_.watch(in_.get(), EPOLLOUT, [this] { on_writable(); }) !=
@@ -209,7 +211,7 @@ void AgentLink::on_writable() {
   }
 }
 
-void AgentLink::close_output() {
+void DaemonConnection::close_output() {
   loop_.forget(out_.get());
   out_.reset();
   collect_by_ = Clock::now() + kCollectTime;
@@ -218,7 +220,7 @@ void AgentLink::close_output() {
 
 /// A closed output comes first: the shell's exit status then says more than a
 /// time-out could. collect_by_ bounds the wait for that status.
-void AgentLink::check() {
+void DaemonConnection::check() {
   const auto now = Clock::now();
   if (state_ != State::kStarting && state_ != State::kOpen) return;
   if (!out_) {
@@ -233,7 +235,7 @@ void AgentLink::check() {
     return;
   }
   if (state_ == State::kStarting && now >= deadline_) {
-    lose({fmt::format("acprun's agent did not answer within {:g} s{}",
+    lose({fmt::format("acprun's daemon did not answer within {:g} s{}",
                       static_cast<double>(shell_.timeout.count()) / 1000.0,
                       last_words()),
           fmt::format("try: {}; --rsh-timeout gives it longer",
@@ -246,14 +248,14 @@ void AgentLink::check() {
           encode_host_message({HostMessageType::kAlive})));
     }
     if (heartbeat_.is_silent(now)) {
-      lose({fmt::format("nothing was heard from its agent for {} s",
+      lose({fmt::format("nothing was heard from its daemon for {} s",
                         Heartbeat::kSilence.count()),
-            "see whether the host, the network to it and its agent live"});
+            "see whether the host, the network to it and its daemon live"});
     }
   }
 }
 
-AgentLink::Clock::time_point AgentLink::next() const {
+DaemonConnection::Clock::time_point DaemonConnection::next() const {
   switch (state_) {
     case State::kWaiting:
       return is_waiting_for_room_ ? Clock::time_point::max() : start_at_;
@@ -269,7 +271,7 @@ AgentLink::Clock::time_point AgentLink::next() const {
 
 /// ssh exits with 255 when it cannot connect. Some reasons pass, for example
 /// too many connections at once.
-void AgentLink::retry_or_lose(int status) {
+void DaemonConnection::retry_or_lose(int status) {
   if (is_done_) {
     lose({});
     return;
@@ -284,24 +286,24 @@ void AgentLink::retry_or_lose(int status) {
   std::string end = describe_shell_end(status);
   if (tries_ > 1) end += fmt::format(", tried {} times", tries_);
   if (state_ == State::kStarting) {
-    lose({fmt::format("acprun's agent could not be started: {} {}{}",
+    lose({fmt::format("acprun's daemon could not be started: {} {}{}",
                       shell_name(shell_), end, last_words()),
           advise_on_shell(shell_, hosts_.front().name, status)});
   } else {
-    lose({fmt::format("the connection to its agent ended: {} {}{}",
+    lose({fmt::format("the connection to its daemon ended: {} {}{}",
                       shell_name(shell_), end, last_words()),
           ""});
   }
 }
 
-std::string AgentLink::describe_shell_end(int status) const {
+std::string DaemonConnection::describe_shell_end(int status) const {
   return WIFSIGNALED(status)
              ? "was killed by " + describe_signal(WTERMSIG(status))
              : fmt::format("exited with status {}", WEXITSTATUS(status));
 }
 
 /// The last line that the remote shell printed, for the end of a message.
-std::string AgentLink::last_words() const {
+std::string DaemonConnection::last_words() const {
   std::string_view text(said_);
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) {
     text.remove_suffix(1);
@@ -316,14 +318,14 @@ std::string AgentLink::last_words() const {
   return ": " + words;
 }
 
-void AgentLink::lose(const Reason& why) {
+void DaemonConnection::lose(const Reason& why) {
   if (state_ == State::kOver) return;
   kill();
   on_over_(why);
 }
 
-/// Without its standard input the agent ends itself.
-void AgentLink::close_pipes() {
+/// Without its standard input the daemon ends itself.
+void DaemonConnection::close_pipes() {
   for (UniqueFd* fd : {&in_, &out_, &words_, &end_}) {
     if (*fd) {
       loop_.forget(fd->get());
@@ -332,7 +334,7 @@ void AgentLink::close_pipes() {
   }
 }
 
-void AgentLink::kill() {
+void DaemonConnection::kill() {
   close_pipes();
   queue_.clear();
   if (pid_ > 0) {

@@ -1,15 +1,15 @@
 #!/bin/sh
-# A rank fetches an address card while the other host's agent of acprun is
+# A rank fetches an address card while acprun's daemon on the other host is
 # stopped, and a rank of that host does so as well. Both block inside a callback
-# of UCX. acprun notices the silence of the agent, and the job ends. When the
-# agent runs again, it ends the ranks of its host.
+# of UCX. acprun notices the silence of the daemon, and the job ends. When the
+# daemon runs again, it ends the ranks of its host.
 #
-#   with-hosts -n 2 -- stopped_agent.sh ACPRUN LATE_CONTACT
+#   with-hosts -n 2 -- stopped_daemon.sh ACPRUN LATE_CONTACT
 set -eu
 acprun=$1 program=$2
 output=$TMPDIR/output
 go=$TMPDIR/go
-# An agent counts as lost after a silence of 12 s. The rest is acprun's own
+# A daemon counts as lost after a silence of 12 s. The rest is acprun's own
 # limits, and busy cores.
 limit_ms=30000
 # shellcheck source=../hosts/eventually.sh
@@ -42,7 +42,7 @@ export ACP_ADDRESSES=fetch
 job=$!
 eventually are_ready || fail "the ranks are not ready"
 stopped=$(launchers_of_2)
-test -n "$stopped" || fail "there is no agent on the second host"
+test -n "$stopped" || fail "there is no daemon on the second host"
 # shellcheck disable=SC2086 # the processes are words
 kill -STOP $stopped
 begin=$(date +%s%N)

@@ -1,5 +1,6 @@
-// All agents that this process starts, as a tree: each agent starts the agents
-// of the hosts below it. Messages find the link that leads to their host.
+// All daemons that this process starts, as a tree: each daemon starts the
+// daemons of the hosts below it. Messages find the connection that leads to
+// their host.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +10,28 @@
 #include <span>
 #include <vector>
 
-#include "launcher/agent_link.h"
+#include "launcher/daemon_connection.h"
 #include "launcher/retry_pauses.h"
 
 namespace acp::launcher {
 
-/// Divides hosts among agents. With at most 2 x fan_out hosts each has an agent
-/// that is started here. With more there are fan_out agents, and each has the
-/// rest of its group below it. Every group is in order. Pure.
+/// Divides hosts among daemons. With at most 2 x fan_out hosts each has a
+/// daemon that is started here. With more there are fan_out daemons, and each
+/// has the rest of its group below it. Every group is in order. Pure.
 std::vector<std::vector<HostRanks>> divide_hosts(
     std::span<const HostRanks> hosts, std::uint32_t fan_out);
 
 /// Used by the thread of the event loop, which alone touches all fields.
-class AgentLinks {
+class DaemonConnections {
  public:
-  using Clock = AgentLink::Clock;
+  using Clock = DaemonConnection::Clock;
 
   /// Gets the messages of all hosts below, and kHostLost for each host whose
   /// connection ended before it said Done.
   /// `pauses` is for tests.
-  AgentLinks(EventLoop& loop,
-             AgentLink::OnMessage on_message,
-             RetryPauses pauses = RetryPauses(std::random_device{}()))
+  DaemonConnections(EventLoop& loop,
+                    DaemonConnection::OnMessage on_message,
+                    RetryPauses pauses = RetryPauses(std::random_device{}()))
       : loop_(loop), on_message_(std::move(on_message)), pauses_(pauses) {}
 
   /// Remote shells that may be on their way at one time, in all and to one
@@ -39,8 +40,8 @@ class AgentLinks {
   static constexpr std::size_t kStartsAtOnce = 32;
   static constexpr std::size_t kStartsOfMachine = 8;
 
-  /// Makes the links to these hosts; check() starts some at a time. The orders'
-  /// own list of hosts is not used.
+  /// Makes the connections to these hosts; check() starts some at a time. The
+  /// orders' own list of hosts is not used.
   void open(HostOrders orders, std::span<const HostRanks> hosts);
 
   /// Sends a message to its host, or to every host.
@@ -49,10 +50,10 @@ class AgentLinks {
   void check();
   Clock::time_point next() const;
 
-  /// Whether every agent has ended.
+  /// Whether every daemon has ended.
   bool are_over() const noexcept;
 
-  /// Ends all agents without waiting for them.
+  /// Ends all daemons without waiting for them.
   void kill();
 
   /// Processes of the remote shells that run, behind `others`. Remote shells
@@ -66,18 +67,18 @@ class AgentLinks {
   };
 
   void find_machines();
-  Starting count_starting(std::size_t link) const;
+  Starting count_starting(std::size_t connection) const;
   void start_some(Clock::time_point now);
-  void take(AgentLink& link, HostMessage message);
-  void lose(AgentLink& link, const Reason& why);
+  void take(DaemonConnection& connection, HostMessage message);
+  void lose(DaemonConnection& connection, const Reason& why);
 
   EventLoop& loop_;
-  AgentLink::OnMessage on_message_;
+  DaemonConnection::OnMessage on_message_;
   RetryPauses pauses_;
-  std::vector<std::unique_ptr<AgentLink>> links_;
-  /// By link: the machine of its agent. Links with equal numbers share one.
-  /// Empty until the resolver is asked.
-  std::vector<std::size_t> machine_of_link_;
+  std::vector<std::unique_ptr<DaemonConnection>> connections_;
+  /// By connection: the machine of its daemon. Connections with equal numbers
+  /// share one. Empty until the resolver is asked.
+  std::vector<std::size_t> machine_of_connection_;
   std::set<std::uint32_t> done_;  ///< Hosts that have said Done, or are lost.
 };
 
