@@ -31,11 +31,11 @@ class Joining {
  public:
   Joining(ProcessManager& manager,
           BundleSpace& bundles,
-          HostLinks& links,
+          HostConnections& connections,
           TimePoint deadline)
       : manager_(manager),
         bundles_(bundles),
-        links_(links),
+        connections_(connections),
         deadline_(deadline) {}
 
   /// The leader opens its door before the fence and the members knock after it,
@@ -101,8 +101,9 @@ class Joining {
         if (!random.ok()) {
           return random.status();
         }
-        job_.link_key = random->id;
-        Status status = links_.open(job_.link_key, group_.others.size());
+        job_.leader_key = random->id;
+        Status status =
+            connections_.open(job_.leader_key, group_.others.size());
         if (status == Status::kOk) {
           status = put(kJobKey, encode_record(job_));
         }
@@ -120,7 +121,7 @@ class Joining {
     }
     door.emplace(std::move(*opened));
     host_ = describe_this_host(door->name());
-    host_.port = links_.port();
+    host_.port = connections_.port();
     return put(host_key(group_.leader), encode_record(host_));
   }
 
@@ -191,7 +192,7 @@ class Joining {
     }
     const auto record = decode_job_record(*bytes);
     if (!record || record->version != protocol::kHostVersion ||
-        record->link_version != kLinkVersion ||
+        record->leader_protocol != kLeaderProtocol ||
         record->procs != manager_.size()) {
       log_error(
           "rank 0 has version {} of the host segment and {} ranks, this rank "
@@ -223,9 +224,9 @@ class Joining {
       const bool is_here = are_together(host_, *record);
       plan.route_to = route_between(host_, *record);
       if (other == 0 && (is_here || !plan.route_to.empty())) {
-        (void)links_.connect(is_here ? "127.0.0.1" : plan.route_to,
-                             record->port, job_.link_key, manager_.rank(),
-                             init_limit());
+        (void)connections_.connect(is_here ? "127.0.0.1" : plan.route_to,
+                                   record->port, job_.leader_key,
+                                   manager_.rank(), init_limit());
       }
       if (!plan.route_to.empty()) {
         return Status::kOk;
@@ -268,7 +269,7 @@ class Joining {
 
   ProcessManager& manager_;
   BundleSpace& bundles_;
-  HostLinks& links_;
+  HostConnections& connections_;
   const TimePoint deadline_;
   HostGroup group_;
   JobRecord job_;    ///< Leaders only.
@@ -281,10 +282,10 @@ class Joining {
 
 Result<JoinedHost> join_host(ProcessManager& manager,
                              BundleSpace& bundles,
-                             HostLinks& links,
+                             HostConnections& connections,
                              const Settings& settings,
                              TimePoint deadline) {
-  return Joining(manager, bundles, links, deadline).join(settings);
+  return Joining(manager, bundles, connections, deadline).join(settings);
 }
 
 }  // namespace acp::runtime

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "protocol/host_segment.h"
 #include "runtime/bootstrap_door.h"
-#include "runtime/bootstrap_links.h"
 #include "runtime/bundle_space.h"
+#include "runtime/host_connections.h"
 #include "runtime/host_group.h"
 #include "runtime/process_manager.h"
 #include "settings/settings.h"
@@ -27,12 +27,12 @@ struct JoinedHost {
 };
 
 /// Blocks until all ranks of the job have called it, and the host segment is
-/// mapped here. Leaders of several hosts connect by `links`. kTimedOut after
-/// `deadline`, kAborted, kProtocol, kSystem and kNoMemory, all logged. Then
-/// other ranks may still wait for this one, and the caller aborts the job.
+/// mapped here. Leaders of several hosts connect by `connections`. kTimedOut
+/// after `deadline`, kAborted, kProtocol, kSystem and kNoMemory, all logged.
+/// Then other ranks may still wait for this one, and the caller aborts the job.
 Result<JoinedHost> join_host(ProcessManager& manager,
                              BundleSpace& bundles,
-                             HostLinks& links,
+                             HostConnections& connections,
                              const Settings& settings,
                              TimePoint deadline);
 

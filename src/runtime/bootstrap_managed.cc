@@ -17,8 +17,8 @@
 #include "protocol/rank_names.h"
 #include "runtime/bootstrap.h"
 #include "runtime/bootstrap_join.h"
-#include "runtime/bootstrap_links.h"
 #include "runtime/bundle_space.h"
+#include "runtime/host_connections.h"
 #include "runtime/host_group.h"
 #include "runtime/host_watch.h"
 #include "runtime/process_manager.h"
@@ -136,15 +136,16 @@ class Managed final : public Bootstrap {
   /// The watch starts last: it owns the sockets that joining has used.
   Status join_and_watch(const Settings& settings) {
     auto joined =
-        join_host(*manager_, bundles_, links_, settings, init_deadline_);
+        join_host(*manager_, bundles_, connections_, settings, init_deadline_);
     if (!joined.ok()) {
       return joined.status();
     }
     group_ = std::move(joined->group);
     segment_ = std::move(joined->segment);
-    watch_.emplace(is_leader() ? HostRole::kLeader : HostRole::kMember,
-                   std::move(joined->peers), segment_, *manager_,
-                   is_leader() && !group_.is_whole_job() ? &links_ : nullptr);
+    watch_.emplace(
+        is_leader() ? HostRole::kLeader : HostRole::kMember,
+        std::move(joined->peers), segment_, *manager_,
+        is_leader() && !group_.is_whole_job() ? &connections_ : nullptr);
     return watch_->start();
   }
 
@@ -281,7 +282,7 @@ class Managed final : public Bootstrap {
   /// arrive() ends it.
   TimePoint init_deadline_ = TimePoint::max();  ///< Until acp_init is over.
   HostGroup group_;
-  HostLinks links_;  ///< Leaders only. Locks by itself.
+  HostConnections connections_;  ///< Leaders only. Locks by itself.
   /// Exchanges so far; leaders only. arrive() counts them.
   std::uint32_t round_ = 0;
   /// Bytes that the last fetch has written. Written by the thread that

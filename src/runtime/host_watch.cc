@@ -87,11 +87,11 @@ HostWatch::HostWatch(HostRole role,
                      std::vector<HostPeer> peers,
                      const protocol::HostSegment& segment,
                      ProcessManager& manager,
-                     HostLinks* links)
+                     HostConnections* connections)
     : role_(role),
       segment_(segment),
       manager_(manager),
-      links_(links),
+      connections_(connections),
       peers_(std::move(peers)),
       is_lost_(peers_.size(), false),
       phases_(manager.rank(), ranks_of(peers_)) {}
@@ -147,7 +147,7 @@ Status HostWatch::wait_for_ranks(Phase phase, TimePoint limit) {
         fmt::format("rank {} waits in {}, and this rank in {}", other->rank,
                     name_of_phase(other->phase), name_of_phase(phase));
     lock.unlock();
-    if (links_ == nullptr || !await_judgement()) {
+    if (connections_ == nullptr || !await_judgement()) {
       abort(kStatusUnlikeCalls, text);
     }
     return log_end();
@@ -163,8 +163,8 @@ void HostWatch::go(Phase phase) {
     phases_.go(phase);
     is_calm_ = is_calm_ || phase == Phase::kFinalize;
   }
-  if (phase == Phase::kFinalize && links_ != nullptr) {
-    links_->say_goodbye();
+  if (phase == Phase::kFinalize && connections_ != nullptr) {
+    connections_->say_goodbye();
   }
   for (const HostPeer& peer : peers_) {
     // The thread notices when a peer is gone.
@@ -347,9 +347,9 @@ void HostWatch::poll_all(TimePoint due) {
     ready_.push_back({is_lost_[i] ? -1 : peer.socket.get(), POLLIN, 0});
     ready_.push_back({is_lost_[i] ? -1 : peer.life.get(), POLLIN, 0});
   }
-  if (links_ != nullptr) {
-    ready_.push_back({links_->ready_fd(), POLLIN, 0});
-    due = std::min(due, links_->look_due());
+  if (connections_ != nullptr) {
+    ready_.push_back({connections_->ready_fd(), POLLIN, 0});
+    due = std::min(due, connections_->look_due());
   }
   const WaitLimit limit{due, -1, 0};
   if (::poll(ready_.data(), ready_.size(), limit.poll_timeout_ms()) <= 0) {
@@ -469,11 +469,11 @@ void HostWatch::lose_launcher() {
 /// goodbye when it resets one. Then the fence of this host ends soon as well,
 /// and the loss means nothing.
 void HostWatch::look_at_hosts() {
-  if (links_ == nullptr) {
+  if (connections_ == nullptr) {
     return;
   }
-  const LinkReport report = links_->look();
-  for (const LinkMessage& message : report.messages) {
+  const ConnectionReport report = connections_->look();
+  for (const LeaderMessage& message : report.messages) {
     take_absence_of_other_host(message);
   }
   if (!report.lost || loss_due_ != TimePoint::max()) {
@@ -521,13 +521,13 @@ void HostWatch::tell_absence(const protocol::Absence& absence) {
 }
 
 void HostWatch::send_to_hosts(const Told& told) {
-  if (links_ != nullptr) {
-    links_->send_absence(
-        {LinkMessageType::kAbsent, 0, told.absence.word(), told.meetings});
+  if (connections_ != nullptr) {
+    connections_->send_absence(
+        {LeaderMessageType::kAbsent, 0, told.absence.word(), told.meetings});
   }
 }
 
-/// The links have them already.
+/// The connections have them already.
 void HostWatch::take_absences_of_leader() {
   std::vector<Told> told;
   {
@@ -542,8 +542,8 @@ void HostWatch::take_absences_of_leader() {
 /// Ranks of this host clear the word of an acp_reset after its first meeting,
 /// and no earlier than the Go. So after that Go the number is not entered. Rank
 /// 0 passes on what changes the words or a judgement of its host.
-void HostWatch::take_absence_of_other_host(const LinkMessage& message) {
-  if (message.type == LinkMessageType::kWritten) {
+void HostWatch::take_absence_of_other_host(const LeaderMessage& message) {
+  if (message.type == LeaderMessageType::kWritten) {
     note_written();
     return;
   }
@@ -551,7 +551,7 @@ void HostWatch::take_absence_of_other_host(const LinkMessage& message) {
   if (message.absence == 0 || absence.rank >= segment_.header().procs) {
     return;
   }
-  if (message.type == LinkMessageType::kStuck) {
+  if (message.type == LeaderMessageType::kStuck) {
     if (message.waiting < segment_.header().procs) {
       end_stuck(message);
     }
@@ -565,7 +565,7 @@ void HostWatch::take_absence_of_other_host(const LinkMessage& message) {
     is_new |= !is_over && segment_.header().absences.enter(absence);
   }
   if (is_new && is_rank_0()) {
-    links_->send_absence(message);
+    connections_->send_absence(message);
   }
 }
 
@@ -573,7 +573,7 @@ void HostWatch::take_absence_of_other_host(const LinkMessage& message) {
 /// Many hosts may find it. Rank 0 writes the line and ends the job. Another
 /// leader does so at once where it holds no connection to rank 0.
 void HostWatch::judge() {
-  if (links_ == nullptr) {
+  if (connections_ == nullptr) {
     return;
   }
   std::optional<HostPhases::Waiting> waiting;
@@ -585,7 +585,7 @@ void HostWatch::judge() {
   if (!stuck) {
     return;
   }
-  if (is_rank_0() || !links_->send_stuck(*stuck)) {
+  if (is_rank_0() || !connections_->send_stuck(*stuck)) {
     reset_verdict_.end_at(SteadyClock().now());
     return;
   }
@@ -607,7 +607,8 @@ void HostWatch::note_written() {
 /// Rank 0 may leave acp_finalize after this leader has told it of a judgement.
 /// Then no other rank writes the line.
 void HostWatch::note_silence_of_rank_0() {
-  if (!reset_verdict_.is_pending() || is_rank_0() || links_->reaches_rank_0()) {
+  if (!reset_verdict_.is_pending() || is_rank_0() ||
+      connections_->reaches_rank_0()) {
     return;
   }
   const std::lock_guard lock(mutex_);
@@ -619,7 +620,7 @@ void HostWatch::note_silence_of_rank_0() {
 /// The line comes first, and then the word to the other leaders: the launcher
 /// may kill this process at once. Absences have the rank of today, and the line
 /// tells the one at launch as well.
-void HostWatch::end_stuck(const LinkMessage& stuck) {
+void HostWatch::end_stuck(const LeaderMessage& stuck) {
   bool is_written = false;
   {
     const std::lock_guard lock(mutex_);
@@ -640,7 +641,7 @@ void HostWatch::end_stuck(const LinkMessage& stuck) {
   if (!is_written) {
     log_error("the job ends: {}", text);
     if (is_rank_0()) {
-      links_->send_written();
+      connections_->send_written();
     }
   }
   abort(kStatusUnlikeCalls, text);

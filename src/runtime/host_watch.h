@@ -22,8 +22,9 @@
 //      holds a connection to rank 0 leaves the line to it.
 //
 // A rank tells its absence to its leader, and a leader to the other hosts by
-// HostLinks. Each leader judges whether ranks of its host wait in acp_reset in
-// vain. docs/launcher.md, "Absences under other launchers", has the rules.
+// HostConnections. Each leader judges whether ranks of its host wait in
+// acp_reset in vain. docs/launcher.md, "Absences under other launchers", has
+// the rules.
 #pragma once
 
 #include <condition_variable>
@@ -40,7 +41,7 @@
 #include "protocol/bootstrap.h"
 #include "protocol/host_segment.h"
 #include "runtime/bootstrap_door.h"
-#include "runtime/bootstrap_links.h"
+#include "runtime/host_connections.h"
 #include "runtime/host_phases.h"
 #include "runtime/job_end.h"
 #include "runtime/process_manager.h"
@@ -56,12 +57,12 @@ enum class HostRole : std::uint8_t { kLeader, kMember };
 class HostWatch {
  public:
   /// `peers`: the other ranks of the host for a leader, the leader for a
-  /// member. `links`: to other hosts, or null. All must outlive this.
+  /// member. `connections`: to other hosts, or null. All must outlive this.
   HostWatch(HostRole role,
             std::vector<HostPeer> peers,
             const protocol::HostSegment& segment,
             ProcessManager& manager,
-            HostLinks* links);
+            HostConnections* connections);
   HostWatch(const HostWatch&) = delete;
   HostWatch& operator=(const HostWatch&) = delete;
   /// Ends the thread and closes the connections.
@@ -131,11 +132,11 @@ class HostWatch {
   void end_lost_host();
   void take_absences_of_leader();
   void send_to_hosts(const Told& told);
-  void take_absence_of_other_host(const LinkMessage& message);
+  void take_absence_of_other_host(const LeaderMessage& message);
   void judge();
   void note_written();
   void note_silence_of_rank_0();
-  void end_stuck(const LinkMessage& stuck);
+  void end_stuck(const LeaderMessage& stuck);
 
   bool is_rank_0() const noexcept { return manager_.rank() == 0; }
 
@@ -147,7 +148,8 @@ class HostWatch {
   const HostRole role_;
   const protocol::HostSegment& segment_;
   ProcessManager& manager_;
-  HostLinks* const links_;  ///< Null: a member, or a job on one host.
+  /// Null: a member, or a job on one host.
+  HostConnections* const connections_;
   const std::vector<HostPeer> peers_;
   std::vector<pollfd> ready_;      ///< Result of the last poll. The thread's.
   std::vector<bool> is_lost_;      ///< By peer: it is gone. The thread's.

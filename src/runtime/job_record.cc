@@ -60,8 +60,8 @@ std::string encode_record(const JobRecord& record) {
   writer.number(record.procs);
   writer.number(record.sizes);
   writer.number(record.identity);
-  writer.number(record.link_key);
-  writer.number(record.link_version);
+  writer.number(record.leader_key);
+  writer.number(record.leader_protocol);
   return writer.take();
 }
 
@@ -83,8 +83,8 @@ std::optional<JobRecord> decode_job_record(std::string_view bytes) {
   record.procs = reader.number<std::uint32_t>();
   record.sizes = reader.number<protocol::HostSizes>();
   record.identity = reader.number<protocol::JobIdentity>();
-  record.link_key = reader.number<LinkKey>();
-  record.link_version = reader.number<std::uint32_t>();
+  record.leader_key = reader.number<LeaderKey>();
+  record.leader_protocol = reader.number<std::uint32_t>();
   return reader.is_at_end() ? std::optional(record) : std::nullopt;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "protocol/host_segment.h"
-#include "runtime/link_message.h"
+#include "runtime/leader_message.h"
 #include "status/result.h"
 
 namespace acp::runtime {
@@ -21,9 +21,9 @@ struct JobRecord {
   std::uint32_t procs = 0;
   protocol::HostSizes sizes{};
   protocol::JobIdentity identity{};
-  /// Admits the leaders of hosts to rank 0: HostLinks.
-  LinkKey link_key{};
-  std::uint32_t link_version = kLinkVersion;
+  /// Admits the leaders of hosts to rank 0: HostConnections.
+  LeaderKey leader_key{};
+  std::uint32_t leader_protocol = kLeaderProtocol;
 };
 
 /// The leader of a host tells it to the ranks of its host and to one leader of
@@ -34,7 +34,7 @@ struct HostRecord {
   std::string boot;                    ///< The kernel's boot id.
   std::uint64_t network = 0;           ///< Number of the network namespace.
   std::vector<std::string> addresses;  ///< Numeric, not loopback.
-  std::uint16_t port = 0;              ///< HostLinks::port(); 0: not rank 0.
+  std::uint16_t port = 0;  ///< HostConnections::port(); 0: not rank 0.
 };
 
 std::string encode_record(const JobRecord& record);

@@ -6,7 +6,7 @@
 
 namespace acp::runtime {
 
-std::optional<LinkMessage> ResetVerdict::judge(
+std::optional<LeaderMessage> ResetVerdict::judge(
     const std::optional<HostPhases::Waiting>& waiting) {
   if (stuck_ || !waiting) {
     return std::nullopt;
@@ -16,8 +16,8 @@ std::optional<LinkMessage> ResetVerdict::judge(
     return std::nullopt;
   }
   const protocol::Absence absence{missing->kind, missing->rank, 0};
-  stuck_ =
-      LinkMessage{LinkMessageType::kStuck, waiting->rank, absence.word(), 0};
+  stuck_ = LeaderMessage{LeaderMessageType::kStuck, waiting->rank,
+                         absence.word(), 0};
   return stuck_;
 }
 
@@ -31,7 +31,7 @@ void ResetVerdict::note_written(TimePoint now) {
   }
 }
 
-LinkMessage ResetVerdict::take() noexcept {
+LeaderMessage ResetVerdict::take() noexcept {
   due_ = TimePoint::max();
   return *stuck_;
 }

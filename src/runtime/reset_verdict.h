@@ -17,7 +17,7 @@
 #include "protocol/absence.h"
 #include "protocol/reset_judge.h"
 #include "runtime/host_phases.h"
-#include "runtime/link_message.h"
+#include "runtime/leader_message.h"
 
 namespace acp::runtime {
 
@@ -44,7 +44,7 @@ class ResetVerdict {
 
   /// Judges whether the rank waits in vain. Returns the message that says so,
   /// once. The caller then calls leave_to_rank_0() or end_at().
-  std::optional<LinkMessage> judge(
+  std::optional<LeaderMessage> judge(
       const std::optional<HostPhases::Waiting>& waiting);
 
   /// Rank 0 has been told.
@@ -63,12 +63,12 @@ class ResetVerdict {
   TimePoint due() const noexcept { return due_; }
 
   /// The message of judge(), whose time has come. Precondition: is_pending().
-  LinkMessage take() noexcept;
+  LeaderMessage take() noexcept;
 
  private:
   protocol::ResetJudge judge_;  ///< Has the absences of all ranks.
   /// The message of judge(). Empty until ranks of this host wait in vain.
-  std::optional<LinkMessage> stuck_;
+  std::optional<LeaderMessage> stuck_;
   TimePoint due_ = TimePoint::max();
 };
 

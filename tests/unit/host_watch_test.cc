@@ -1,5 +1,5 @@
 // Absences between hosts under another launcher than acprun, over the real
-// connections of HostLinks and HostWatch. The hosts are segments of this
+// connections of HostConnections and HostWatch. The hosts are segments of this
 // process, and the test is the launcher and the other ranks of each host.
 #include "runtime/host_watch.h"
 
@@ -48,7 +48,7 @@ using protocol::BootstrapType;
 using protocol::Phase;
 
 constexpr auto kPatience = 20s;
-constexpr LinkKey kKey{1, 2, 3};
+constexpr LeaderKey kKey{1, 2, 3};
 
 template <typename Condition>
 bool becomes(Condition is_true) {
@@ -143,8 +143,10 @@ class Launcher final : public ProcessManager {
 /// The leader of a host and, where there is one, the test's end of the
 /// connection of its other rank.
 struct Host {
-  Host(std::uint32_t first, std::uint32_t local, HostLinks& its_links)
-      : memory(3, local, first), launcher(first), links(its_links) {
+  Host(std::uint32_t first,
+       std::uint32_t local,
+       HostConnections& its_connections)
+      : memory(3, local, first), launcher(first), connections(its_connections) {
     std::vector<HostPeer> peers;
     if (local > 1) {
       std::array<int, 2> ends{};
@@ -158,7 +160,7 @@ struct Host {
       peers.push_back(std::move(peer));
     }
     watch.emplace(HostRole::kLeader, std::move(peers), memory.segment(),
-                  launcher, &links);
+                  launcher, &connections);
     REQUIRE(watch->start() == Status::kOk);
   }
 
@@ -178,7 +180,7 @@ struct Host {
 
   test::HostMemory memory;
   Launcher launcher;
-  HostLinks& links;
+  HostConnections& connections;
   UniqueFd member;
   std::optional<HostWatch> watch;
 };
@@ -186,10 +188,11 @@ struct Host {
 /// Ranks 0 and 1 on the first host, rank 2 on the second one.
 struct TwoHosts {
   TwoHosts() {
-    REQUIRE(first_links.open(kKey, 1) == Status::kOk);
-    REQUIRE(second_links.connect("127.0.0.1", first_links.port(), kKey, 2, {}));
-    first = std::make_unique<Host>(0, 2, first_links);
-    second = std::make_unique<Host>(2, 1, second_links);
+    REQUIRE(first_connections.open(kKey, 1) == Status::kOk);
+    REQUIRE(second_connections.connect("127.0.0.1", first_connections.port(),
+                                       kKey, 2, {}));
+    first = std::make_unique<Host>(0, 2, first_connections);
+    second = std::make_unique<Host>(2, 1, second_connections);
   }
 
   ~TwoHosts() {
@@ -211,8 +214,8 @@ struct TwoHosts {
 
   static TimePoint limit() { return SteadyClock().now() + kPatience; }
 
-  HostLinks first_links;
-  HostLinks second_links;
+  HostConnections first_connections;
+  HostConnections second_connections;
   std::unique_ptr<Host> first;
   std::unique_ptr<Host> second;
 };
@@ -342,15 +345,15 @@ constexpr Absence kLeaving0{AbsenceKind::kLeaving, 0, 5};
 struct SilentRank0 {
   SilentRank0() {
     REQUIRE(hub.open(kKey, 1) == Status::kOk);
-    REQUIRE(links.connect("127.0.0.1", hub.port(), kKey, 1, {}));
-    host = std::make_unique<Host>(1, 2, links);
+    REQUIRE(connections.connect("127.0.0.1", hub.port(), kKey, 1, {}));
+    host = std::make_unique<Host>(1, 2, connections);
   }
 
   ~SilentRank0() { host->calm(); }
 
   /// The leader waits in acp_reset in vain, and has told it.
   void wait_in_vain() {
-    hub.send_absence({LinkMessageType::kAbsent, 0, kLeaving0.word(), 0});
+    hub.send_absence({LeaderMessageType::kAbsent, 0, kLeaving0.word(), 0});
     REQUIRE(becomes([&] {
       (void)hub.look();
       return host->word(AbsenceKind::kLeaving) != 0;
@@ -358,15 +361,15 @@ struct SilentRank0 {
     (void)host->watch->wait_for_ranks(Phase::kCollective,
                                       SteadyClock().now() + 10ms);
     REQUIRE(becomes([&] {
-      for (const LinkMessage& message : hub.look().messages) {
-        is_asked |= message.type == LinkMessageType::kStuck;
+      for (const LeaderMessage& message : hub.look().messages) {
+        is_asked |= message.type == LeaderMessageType::kStuck;
       }
       return is_asked;
     }));
   }
 
-  HostLinks hub;
-  HostLinks links;
+  HostConnections hub;
+  HostConnections connections;
   std::unique_ptr<Host> host;
   bool is_asked = false;
 };
@@ -378,14 +381,14 @@ TEST_CASE(
   Lines lines;
   std::string text;
   {
-    HostLinks hub;
+    HostConnections hub;
     REQUIRE(hub.open(kKey, 2) == Status::kOk);
-    std::array<HostLinks, 2> links;
+    std::array<HostConnections, 2> connections;
     Host first(0, 1, hub);
     std::vector<std::unique_ptr<Host>> others;
     for (std::uint32_t i = 0; i < 2; ++i) {
-      REQUIRE(links[i].connect("127.0.0.1", hub.port(), kKey, i + 1, {}));
-      others.push_back(std::make_unique<Host>(i + 1, 1, links[i]));
+      REQUIRE(connections[i].connect("127.0.0.1", hub.port(), kKey, i + 1, {}));
+      others.push_back(std::make_unique<Host>(i + 1, 1, connections[i]));
     }
     first.watch->tell_absence(kLeaving0);
     // Rank 0 has taken both: after its judgement it takes nobody.
@@ -563,8 +566,8 @@ TEST_CASE(
   TwoHosts hosts;
   hosts.meet();
   // Another leader's words of before the meeting, which come late.
-  hosts.second_links.send_absence(
-      {LinkMessageType::kAbsent, 0,
+  hosts.second_connections.send_absence(
+      {LeaderMessageType::kAbsent, 0,
        Absence{AbsenceKind::kResetting, 2, 3}.word(), 0});
   hosts.second->watch->tell_absence({AbsenceKind::kLeaving, 2, 9});
   REQUIRE(
@@ -580,13 +583,13 @@ TEST_CASE(
     "host watch: the loss of a host in acp_finalize ends the job a moment "
     "later") {
   const bool goes_on = GENERATE(true, false);
-  HostLinks links;
-  REQUIRE(links.open(kKey, 1) == Status::kOk);
-  Host host(0, 2, links);
-  auto other = std::make_unique<HostLinks>();
-  REQUIRE(other->connect("127.0.0.1", links.port(), kKey, 2, {}));
+  HostConnections connections;
+  REQUIRE(connections.open(kKey, 1) == Status::kOk);
+  Host host(0, 2, connections);
+  auto other = std::make_unique<HostConnections>();
+  REQUIRE(other->connect("127.0.0.1", connections.port(), kKey, 2, {}));
   // An absence arrives, so the host has taken the connection.
-  other->send_absence({LinkMessageType::kAbsent, 0,
+  other->send_absence({LeaderMessageType::kAbsent, 0,
                        Absence{AbsenceKind::kLeaving, 2, 5}.word(), 0});
   REQUIRE(becomes([&] { return host.word(AbsenceKind::kLeaving) != 0; }));
   host.member_says(BootstrapType::kArrive,
@@ -595,7 +598,7 @@ TEST_CASE(
           Status::kOk);
   const TimePoint start = SteadyClock().now();
   other.reset();
-  REQUIRE(becomes([&links] { return links.size() == 0; }));
+  REQUIRE(becomes([&connections] { return connections.size() == 0; }));
   if (goes_on) {
     host.calm();
     // Longer than the pause: the end of the job would show.
@@ -613,17 +616,18 @@ TEST_CASE(
 namespace {
 
 /// Waits as HostWatch does.
-LinkReport wait_and_look(HostLinks& links) {
-  pollfd ready{links.ready_fd(), POLLIN, 0};
+ConnectionReport wait_and_look(HostConnections& connections) {
+  pollfd ready{connections.ready_fd(), POLLIN, 0};
   (void)::poll(&ready, 1, 10);
-  return links.look();
+  return connections.look();
 }
 
 /// Looks until so many messages have come.
-std::vector<LinkMessage> hear(HostLinks& links, std::size_t count) {
-  std::vector<LinkMessage> messages;
+std::vector<LeaderMessage> hear(HostConnections& connections,
+                                std::size_t count) {
+  std::vector<LeaderMessage> messages;
   CHECK(becomes([&] {
-    for (const LinkMessage& one : wait_and_look(links).messages) {
+    for (const LeaderMessage& one : wait_and_look(connections).messages) {
       messages.push_back(one);
     }
     return messages.size() >= count;
@@ -633,15 +637,16 @@ std::vector<LinkMessage> hear(HostLinks& links, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("host links: a leader that rank 0 takes late gets what was told") {
-  HostLinks hub;
+TEST_CASE(
+    "host connections: a leader that rank 0 takes late gets what was told") {
+  HostConnections hub;
   REQUIRE(hub.open(kKey, 1) == Status::kOk);
-  HostLinks leaf;
+  HostConnections leaf;
   REQUIRE(leaf.connect("127.0.0.1", hub.port(), kKey, 7, {}));
   const auto absent = [](AbsenceKind kind, std::uint32_t barrier,
                          std::uint64_t meetings) {
-    return LinkMessage{LinkMessageType::kAbsent, 0,
-                       Absence{kind, 1, barrier}.word(), meetings};
+    return LeaderMessage{LeaderMessageType::kAbsent, 0,
+                         Absence{kind, 1, barrier}.word(), meetings};
   };
   // Rank 0 has not looked at the connection yet.
   hub.send_absence(absent(AbsenceKind::kResetting, 3, 0));
@@ -669,7 +674,7 @@ TEST_CASE("host links: a leader that rank 0 takes late gets what was told") {
 namespace {
 
 /// A leader of which the test sees every byte.
-UniqueFd connect_plainly(const HostLinks& hub, std::uint32_t rank) {
+UniqueFd connect_plainly(const HostConnections& hub, std::uint32_t rank) {
   UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -688,7 +693,7 @@ UniqueFd connect_plainly(const HostLinks& hub, std::uint32_t rank) {
 }
 
 /// Returns when the hub has the message in its receive buffer.
-void say(const UniqueFd& leaf, const LinkMessage& message) {
+void say(const UniqueFd& leaf, const LeaderMessage& message) {
   REQUIRE(::send(leaf.get(), &message, sizeof message, MSG_NOSIGNAL) ==
           static_cast<ssize_t>(sizeof message));
   REQUIRE(becomes([&leaf] {
@@ -700,10 +705,10 @@ void say(const UniqueFd& leaf, const LinkMessage& message) {
 
 /// The next message is the goodbye.
 void check_goodbye(const UniqueFd& leaf) {
-  LinkMessage message{LinkMessageType::kStuck, 0, 0, 0};
+  LeaderMessage message{LeaderMessageType::kStuck, 0, 0, 0};
   CHECK(::recv(leaf.get(), &message, sizeof message, MSG_WAITALL) ==
         static_cast<ssize_t>(sizeof message));
-  CHECK(message.type == LinkMessageType::kGoodbye);
+  CHECK(message.type == LeaderMessageType::kGoodbye);
 }
 
 /// The connection has ended, and TCP has not reset it.
@@ -714,12 +719,12 @@ void check_closed(const UniqueFd& leaf) {
   CHECK(errno == 0);
 }
 
-constexpr LinkMessage kAbsent1{LinkMessageType::kAbsent, 0, kLeaving1, 0};
+constexpr LeaderMessage kAbsent1{LeaderMessageType::kAbsent, 0, kLeaving1, 0};
 
 }  // namespace
 
-TEST_CASE("host links: unread absences do not reset a connection") {
-  auto hub = std::make_unique<HostLinks>();
+TEST_CASE("host connections: unread absences do not reset a connection") {
+  auto hub = std::make_unique<HostConnections>();
   REQUIRE(hub->open(kKey, 1) == Status::kOk);
   const UniqueFd leaf = connect_plainly(*hub, 7);
   say(leaf, kAbsent1);
@@ -734,11 +739,11 @@ TEST_CASE("host links: unread absences do not reset a connection") {
   check_closed(leaf);
 }
 
-TEST_CASE("host links: a leader that has said goodbye gets no absence") {
-  HostLinks hub;
+TEST_CASE("host connections: a leader that has said goodbye gets no absence") {
+  HostConnections hub;
   REQUIRE(hub.open(kKey, 1) == Status::kOk);
   const UniqueFd leaf = connect_plainly(hub, 7);
-  say(leaf, {LinkMessageType::kGoodbye, 0, 0, 0});
+  say(leaf, {LeaderMessageType::kGoodbye, 0, 0, 0});
   say(leaf, kAbsent1);
   REQUIRE(hear(hub, 1).size() == 1);
   hub.send_absence(kAbsent1);
@@ -746,8 +751,9 @@ TEST_CASE("host links: a leader that has said goodbye gets no absence") {
   check_goodbye(leaf);
 }
 
-TEST_CASE("host links: a leader that rank 0 has not taken gets its goodbye") {
-  auto hub = std::make_unique<HostLinks>();
+TEST_CASE(
+    "host connections: a leader that rank 0 has not taken gets its goodbye") {
+  auto hub = std::make_unique<HostConnections>();
   REQUIRE(hub->open(kKey, 1) == Status::kOk);
   const UniqueFd leaf = connect_plainly(*hub, 7);
   say(leaf, kAbsent1);
@@ -760,11 +766,10 @@ TEST_CASE("host links: a leader that rank 0 has not taken gets its goodbye") {
 // The hub says goodbye before or after it has read the key of the leader. In
 // both cases the absence arrives first.
 TEST_CASE(
-    "host links: a leader whose key rank 0 has not read gets what was told "
-    "before "
-    "the goodbye") {
+    "host connections: a leader whose key rank 0 has not read gets what was "
+    "told before the goodbye") {
   const bool is_taken = GENERATE(true, false);
-  HostLinks hub;
+  HostConnections hub;
   REQUIRE(hub.open(kKey, 1) == Status::kOk);
   const UniqueFd leaf = connect_plainly(hub, 7);
   if (is_taken) {
@@ -772,29 +777,30 @@ TEST_CASE(
   }
   hub.send_absence(kAbsent1);
   hub.say_goodbye();
-  LinkMessage message;
+  LeaderMessage message;
   CHECK(::recv(leaf.get(), &message, sizeof message, MSG_WAITALL) ==
         static_cast<ssize_t>(sizeof message));
-  CHECK(message.type == LinkMessageType::kAbsent);
+  CHECK(message.type == LeaderMessageType::kAbsent);
   CHECK(message.absence == kAbsent1.absence);
   check_goodbye(leaf);
 }
 
 // The message arrives in both cases. Only the end without a goodbye is a loss.
-TEST_CASE("host links: the end of a connection means a loss before goodbye") {
+TEST_CASE(
+    "host connections: the end of a connection means a loss before goodbye") {
   const bool says_goodbye = GENERATE(true, false);
-  HostLinks hub;
+  HostConnections hub;
   REQUIRE(hub.open(kKey, 1) == Status::kOk);
   {
-    HostLinks leaf;
+    HostConnections leaf;
     REQUIRE(leaf.connect("127.0.0.1", hub.port(), kKey, 7, {}));
-    leaf.send_absence({LinkMessageType::kAbsent, 0, kLeaving1, 0});
+    leaf.send_absence({LeaderMessageType::kAbsent, 0, kLeaving1, 0});
     if (says_goodbye) leaf.say_goodbye();
   }
   std::size_t messages = 0;
   std::optional<LostHost> lost;
   CHECK(becomes([&] {
-    const LinkReport report = wait_and_look(hub);
+    const ConnectionReport report = wait_and_look(hub);
     messages += report.messages.size();
     lost = report.lost ? report.lost : lost;
     return messages == 1 && hub.size() == 0;
@@ -806,8 +812,9 @@ TEST_CASE("host links: the end of a connection means a loss before goodbye") {
   }
 }
 
-TEST_CASE("host links: of two hosts that are lost at once one is reported") {
-  HostLinks hub;
+TEST_CASE(
+    "host connections: of two hosts that are lost at once one is reported") {
+  HostConnections hub;
   REQUIRE(hub.open(kKey, 2) == Status::kOk);
   std::vector<UniqueFd> leaders;
   for (const std::uint32_t rank : {7U, 9U}) {
@@ -818,7 +825,7 @@ TEST_CASE("host links: of two hosts that are lost at once one is reported") {
   leaders.clear();
   std::vector<std::uint32_t> lost;
   CHECK(becomes([&] {
-    if (const LinkReport report = wait_and_look(hub); report.lost) {
+    if (const ConnectionReport report = wait_and_look(hub); report.lost) {
       lost.push_back(report.lost->leader);
     }
     return hub.size() == 0;
@@ -856,10 +863,11 @@ class OpenFiles {
 }  // namespace
 
 TEST_CASE(
-    "host links: rank 0 takes more leaders than files are open by default") {
+    "host connections: rank 0 takes more leaders than files are open by "
+    "default") {
   constexpr std::size_t kLeaders = 300;
   const OpenFiles files(kLeaders + 64);  // one end of each connection
-  HostLinks hub;
+  HostConnections hub;
   REQUIRE(hub.open(kKey, kLeaders) == Status::kOk);
   std::vector<UniqueFd> leaders;
   for (std::size_t i = 0; i < kLeaders; ++i) {
@@ -873,7 +881,7 @@ TEST_CASE(
   hub.send_absence(kAbsent1);
   hub.say_goodbye();
   for (const UniqueFd& leader : leaders) {
-    LinkMessage message;
+    LeaderMessage message;
     CHECK(::recv(leader.get(), &message, sizeof message, MSG_WAITALL) ==
           static_cast<ssize_t>(sizeof message));
     CHECK(message.absence == kAbsent1.absence);
@@ -881,9 +889,10 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("host links: the connections of a raised limit leave select() room") {
+TEST_CASE(
+    "host connections: the connections of a raised limit leave select() room") {
   const OpenFiles files(FD_SETSIZE);
-  HostLinks hub;
+  HostConnections hub;
   REQUIRE(hub.open(kKey, 1) == Status::kOk);
   REQUIRE(::fcntl(FD_SETSIZE, F_GETFD) == -1);
   const UniqueFd leader = connect_plainly(hub, 7);
@@ -892,8 +901,9 @@ TEST_CASE("host links: the connections of a raised limit leave select() room") {
   CHECK(::fcntl(FD_SETSIZE, F_GETFD) != -1);
 }
 
-TEST_CASE("host links: a leader without a free descriptor at rank 0 waits") {
-  HostLinks hub;
+TEST_CASE(
+    "host connections: a leader without a free descriptor at rank 0 waits") {
+  HostConnections hub;
   REQUIRE(hub.open(kKey, 1) == Status::kOk);
   {
     // No connection waits, so nothing is missing.
@@ -919,15 +929,16 @@ TEST_CASE("host links: a leader without a free descriptor at rank 0 waits") {
   CHECK(hub.look_due() == TimePoint::max());
 }
 
-TEST_CASE("host links: what a full connection does not take leaves later") {
+TEST_CASE(
+    "host connections: what a full connection does not take leaves later") {
   constexpr std::size_t kMessages = 400'000;  // more than TCP buffers
-  HostLinks hub;
+  HostConnections hub;
   REQUIRE(hub.open(kKey, 1) == Status::kOk);
   const UniqueFd leader = connect_plainly(hub, 7);
   say(leader, kAbsent1);
   REQUIRE(hear(hub, 1).size() == 1);
   for (std::size_t i = 0; i < kMessages; ++i) {
-    hub.send_absence({LinkMessageType::kAbsent, 0, kLeaving1, i});
+    hub.send_absence({LeaderMessageType::kAbsent, 0, kLeaving1, i});
   }
   std::string received;
   std::array<char, 65536> part{};
@@ -938,10 +949,10 @@ TEST_CASE("host links: what a full connection does not take leaves later") {
       received.append(part.data(),
                       static_cast<std::size_t>(std::max(n, ssize_t{0})));
     }
-    return received.size() >= kMessages * sizeof(LinkMessage);
+    return received.size() >= kMessages * sizeof(LeaderMessage);
   }));
-  REQUIRE(received.size() == kMessages * sizeof(LinkMessage));
-  LinkMessage last;
+  REQUIRE(received.size() == kMessages * sizeof(LeaderMessage));
+  LeaderMessage last;
   std::memcpy(&last, received.data() + received.size() - sizeof last,
               sizeof last);
   CHECK(last.meetings == kMessages - 1);

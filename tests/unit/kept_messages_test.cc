@@ -1,4 +1,5 @@
-// Tests which messages rank 0 keeps for leaders whose link it takes later.
+// Tests which messages rank 0 keeps for leaders whose connection it takes
+// later.
 #include "runtime/kept_messages.h"
 
 #include <vector>
@@ -14,13 +15,13 @@ namespace {
 using protocol::Absence;
 using protocol::AbsenceKind;
 
-LinkMessage absent(const Absence& absence, std::uint64_t meetings = 0) {
-  return {LinkMessageType::kAbsent, 0, absence.word(), meetings};
+LeaderMessage absent(const Absence& absence, std::uint64_t meetings = 0) {
+  return {LeaderMessageType::kAbsent, 0, absence.word(), meetings};
 }
 
 std::vector<std::uint32_t> ranks(const KeptMessages& kept) {
   std::vector<std::uint32_t> ranks;
-  for (const LinkMessage& message : kept.messages()) {
+  for (const LeaderMessage& message : kept.messages()) {
     ranks.push_back(Absence::of(message.absence).rank);
   }
   return ranks;
@@ -51,10 +52,10 @@ TEST_CASE("kept messages: all numbers of acp_reset after the most meetings") {
 
 TEST_CASE("kept messages: the written line stays") {
   KeptMessages kept;
-  kept.keep({LinkMessageType::kWritten, 0, 0, 0});
+  kept.keep({LeaderMessageType::kWritten, 0, 0, 0});
   kept.keep_absence(absent({AbsenceKind::kResetting, 3, 8}, 2));
   REQUIRE(kept.messages().size() == 2);
-  CHECK(kept.messages()[0].type == LinkMessageType::kWritten);
+  CHECK(kept.messages()[0].type == LeaderMessageType::kWritten);
 }
 
 }  // namespace acp::runtime

@@ -35,7 +35,7 @@ TEST_CASE("reset verdict: a rank waits in vain for a rank that never comes") {
   CHECK_FALSE(verdict.judge(HostPhases::Waiting{3, 1}));
   const auto stuck = verdict.judge(kRank3);
   REQUIRE(stuck);
-  CHECK(stuck->type == LinkMessageType::kStuck);
+  CHECK(stuck->type == LeaderMessageType::kStuck);
   CHECK(stuck->waiting == 3);
   const auto absence = Absence::of(stuck->absence);
   CHECK(absence.rank == 1);

@@ -1,7 +1,7 @@
 // TCP connections between the leaders of hosts. Opened by the bootstrap in
 // acp_init, and watched by the thread of HostWatch. It may not wait, but for
 // connect().
-#include "runtime/bootstrap_links.h"
+#include "runtime/host_connections.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "runtime/bootstrap_link_socket.h"
+#include "runtime/host_connection_socket.h"
 
 namespace acp::runtime {
 
@@ -44,19 +44,19 @@ bool make_room_for(std::size_t connections) {
 
 }  // namespace
 
-HostLinks::~HostLinks() {
+HostConnections::~HostConnections() {
   if (!has_left_) {
     return;
   }
-  for (auto& [fd, link] : links_) {
-    link.finish();
+  for (auto& [fd, connection] : connections_) {
+    connection.finish();
   }
 }
 
 /// Edge-triggered: a listener whose connections find no free descriptor would
 /// otherwise be ready all the time. So whoever reads or sends goes on until the
 /// descriptor has no more. False, with errno.
-bool HostLinks::watch(int fd) {
+bool HostConnections::watch(int fd) {
   if (!ready_) {
     ready_.reset(::epoll_create1(EPOLL_CLOEXEC));
   }
@@ -66,12 +66,12 @@ bool HostLinks::watch(int fd) {
   return ready_ && ::epoll_ctl(ready_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-Status HostLinks::open(const LinkKey& key, std::size_t leaders) {
+Status HostConnections::open(const LeaderKey& key, std::size_t leaders) {
   const std::lock_guard lock(mutex_);
   // A program that uses select() needs the descriptors below FD_SETSIZE.
   lowest_fd_ = make_room_for(leaders) ? FD_SETSIZE : 0;
   key_ = key;
-  LinkListener listener = open_link_listener();
+  HostListener listener = open_host_listener();
   listener_ = std::move(listener.socket);
   if (!listener_ || !watch(listener_.get())) {
     log_error("socket for the leaders of other hosts: {}", errno_text(errno));
@@ -81,14 +81,14 @@ Status HostLinks::open(const LinkKey& key, std::size_t leaders) {
   return Status::kOk;
 }
 
-/// A failure is no error of the job: the link only serves to notice the death
-/// of a host.
-bool HostLinks::connect(const std::string& address,
-                        std::uint16_t port,
-                        const LinkKey& key,
-                        std::uint32_t my_rank,
-                        const WaitLimit& limit) {
-  UniqueFd socket = connect_link(address, port, limit);
+/// A failure is no error of the job: the connection only serves to notice the
+/// death of a host.
+bool HostConnections::connect(const std::string& address,
+                              std::uint16_t port,
+                              const LeaderKey& key,
+                              std::uint32_t my_rank,
+                              const WaitLimit& limit) {
+  UniqueFd socket = open_host_connection(address, port, limit);
   if (!socket || !send_greeting(socket.get(), key, my_rank)) {
     log_warning(
         "no connection to rank 0 at {} port {}: {}. If a host fails, only the "
@@ -98,12 +98,12 @@ bool HostLinks::connect(const std::string& address,
     return false;
   }
   const std::lock_guard lock(mutex_);
-  return add(std::move(socket), LinkOrigin::kHere);
+  return add(std::move(socket), ConnectionOrigin::kHere);
 }
 
 /// A connection that cannot be watched stays open: its end would end the job at
 /// the other side.
-bool HostLinks::add(UniqueFd socket, LinkOrigin origin) {
+bool HostConnections::add(UniqueFd socket, ConnectionOrigin origin) {
   UniqueFd high(lowest_fd_ == 0
                     ? -1
                     : ::fcntl(socket.get(), F_DUPFD_CLOEXEC, lowest_fd_));
@@ -119,35 +119,35 @@ bool HostLinks::add(UniqueFd socket, LinkOrigin origin) {
         "the launcher and the network can notice",
         errno_text(errno));
   }
-  links_.insert_or_assign(fd, HostLink(std::move(socket), origin));
+  connections_.insert_or_assign(fd, HostConnection(std::move(socket), origin));
   return is_watched;
 }
 
-int HostLinks::ready_fd() const {
+int HostConnections::ready_fd() const {
   const std::lock_guard lock(mutex_);
   return has_left_ ? -1 : ready_.get();
 }
 
-TimePoint HostLinks::look_due() const {
+TimePoint HostConnections::look_due() const {
   const std::lock_guard lock(mutex_);
   return has_left_ ? TimePoint::max() : accept_due_;
 }
 
-std::size_t HostLinks::size() const {
+std::size_t HostConnections::size() const {
   const std::lock_guard lock(mutex_);
-  return links_.size();
+  return connections_.size();
 }
 
 /// A connection that finds no free descriptor waits, and look() tries again.
 /// accept4 needs one before it knows whether a connection is there.
-void HostLinks::accept_all() {
+void HostConnections::accept_all() {
   const bool has_warned = accept_due_ != TimePoint::max();
   accept_due_ = TimePoint::max();
   while (listener_) {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr,
                               SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket) {
-      (void)add(std::move(socket), LinkOrigin::kThere);
+      (void)add(std::move(socket), ConnectionOrigin::kThere);
       continue;
     }
     const int error = errno;
@@ -170,18 +170,19 @@ void HostLinks::accept_all() {
   }
 }
 
-void HostLinks::send_kept(HostLink& link) const {
-  for (const LinkMessage& message : kept_.messages()) {
-    link.send(message);
+void HostConnections::send_kept(HostConnection& connection) const {
+  for (const LeaderMessage& message : kept_.messages()) {
+    connection.send(message);
   }
 }
 
 /// False: the connection is over.
-bool HostLinks::read_from(HostLink& link, std::vector<LinkMessage>& messages) {
-  const bool was_known = link.is_known();
-  const bool is_open = link.read(key_, messages);
-  if (!was_known && link.is_known()) {
-    send_kept(link);
+bool HostConnections::read_from(HostConnection& connection,
+                                std::vector<LeaderMessage>& messages) {
+  const bool was_known = connection.is_known();
+  const bool is_open = connection.read(key_, messages);
+  if (!was_known && connection.is_known()) {
+    send_kept(connection);
   }
   return is_open;
 }
@@ -190,9 +191,9 @@ bool HostLinks::read_from(HostLink& link, std::vector<LinkMessage>& messages) {
 /// New connections come last. Otherwise one could get the descriptor of a
 /// connection that has ended, while events of that one are still to be looked
 /// at.
-LinkReport HostLinks::look() {
+ConnectionReport HostConnections::look() {
   const std::lock_guard lock(mutex_);
-  LinkReport report;
+  ConnectionReport report;
   if (has_left_ || !ready_) {
     return report;
   }
@@ -204,21 +205,21 @@ LinkReport HostLinks::look() {
     found = static_cast<std::size_t>(std::max(result, 0));
     for (const epoll_event& event : std::span(events).first(found)) {
       accepts = accepts || event.data.fd == listener_.get();
-      const auto at = links_.find(event.data.fd);
-      if (at == links_.end()) {
+      const auto at = connections_.find(event.data.fd);
+      if (at == connections_.end()) {
         continue;
       }
-      HostLink& link = at->second;
-      if (read_from(link, report.messages)) {
-        link.flush();
+      HostConnection& connection = at->second;
+      if (read_from(connection, report.messages)) {
+        connection.flush();
         continue;
       }
-      if (link.is_known() && !link.is_leaving() && !report.lost) {
-        report.lost = LostHost{link.rank(), link.address()};
+      if (connection.is_known() && !connection.is_leaving() && !report.lost) {
+        report.lost = LostHost{connection.rank(), connection.address()};
       }
       // A child of the program may have the socket, and would keep it in epoll.
       (void)::epoll_ctl(ready_.get(), EPOLL_CTL_DEL, event.data.fd, nullptr);
-      links_.erase(at);
+      connections_.erase(at);
     }
   }
   if (accepts) {
@@ -227,15 +228,15 @@ LinkReport HostLinks::look() {
   return report;
 }
 
-void HostLinks::send_to_known(const LinkMessage& message) {
-  for (auto& [fd, link] : links_) {
-    if (link.is_known() && !link.is_leaving()) {
-      link.send(message);
+void HostConnections::send_to_known(const LeaderMessage& message) {
+  for (auto& [fd, connection] : connections_) {
+    if (connection.is_known() && !connection.is_leaving()) {
+      connection.send(message);
     }
   }
 }
 
-void HostLinks::send_absence(const LinkMessage& message) {
+void HostConnections::send_absence(const LeaderMessage& message) {
   const std::lock_guard lock(mutex_);
   if (has_left_) {
     return;
@@ -246,46 +247,47 @@ void HostLinks::send_absence(const LinkMessage& message) {
   }
 }
 
-bool HostLinks::send_stuck(const LinkMessage& message) {
+bool HostConnections::send_stuck(const LeaderMessage& message) {
   const std::lock_guard lock(mutex_);
-  if (!has_link_to_rank_0()) {
+  if (!has_connection_to_rank_0()) {
     return false;
   }
-  links_.begin()->second.send(message);
+  connections_.begin()->second.send(message);
   return true;
 }
 
-void HostLinks::send_written() {
+void HostConnections::send_written() {
   const std::lock_guard lock(mutex_);
   if (has_left_) {
     return;
   }
-  const LinkMessage written{LinkMessageType::kWritten, 0, 0, 0};
+  const LeaderMessage written{LeaderMessageType::kWritten, 0, 0, 0};
   send_to_known(written);
   kept_.keep(written);
 }
 
-bool HostLinks::has_link_to_rank_0() const {
-  return !has_left_ && !links_.empty() && !links_.begin()->second.is_leaving();
+bool HostConnections::has_connection_to_rank_0() const {
+  return !has_left_ && !connections_.empty() &&
+         !connections_.begin()->second.is_leaving();
 }
 
-bool HostLinks::reaches_rank_0() const {
+bool HostConnections::reaches_rank_0() const {
   const std::lock_guard lock(mutex_);
-  return has_link_to_rank_0();
+  return has_connection_to_rank_0();
 }
 
 /// A connection that waits until the listener closes would be reset. A leader
 /// whose key rank 0 has not read yet still needs the absences: its ranks may
 /// wait in acp_reset. A stranger gets them too, and learns numbers of ranks.
-void HostLinks::say_goodbye() {
+void HostConnections::say_goodbye() {
   const std::lock_guard lock(mutex_);
   accept_all();
   has_left_ = true;
-  for (auto& [fd, link] : links_) {
-    if (!link.is_known()) {
-      send_kept(link);
+  for (auto& [fd, connection] : connections_) {
+    if (!connection.is_known()) {
+      send_kept(connection);
     }
-    link.send({LinkMessageType::kGoodbye, 0, 0, 0});
+    connection.send({LeaderMessageType::kGoodbye, 0, 0, 0});
   }
 }
 

@@ -11,9 +11,9 @@ namespace acp::runtime {
 
 /// A random number of the job. It keeps strangers out; whoever knows it can do
 /// no more than end the job.
-using LinkKey = std::array<std::uint8_t, 16>;
+using LeaderKey = std::array<std::uint8_t, 16>;
 
-enum class LinkMessageType : std::uint32_t {
+enum class LeaderMessageType : std::uint32_t {
   kGoodbye = 'G',  ///< The end of this connection means nothing from now on.
   kAbsent = 'A',   ///< A rank is absent.
   kStuck = 'S',  ///< To rank 0: a rank waits in acp_reset for that absent one.
@@ -22,31 +22,31 @@ enum class LinkMessageType : std::uint32_t {
 
 /// A message between leaders, in the byte order of the machine:
 ///
-///   offset 0  u32 type      LinkMessageType
+///   offset 0  u32 type      LeaderMessageType
 ///          4  u32 waiting   kStuck: the number at launch of a rank that waits
 ///          8  u64 absence   kAbsent, kStuck: Absence::word()
 ///         16  u64 meetings  kAbsent: how often that rank had come to the
 ///                           launcher in acp_reset
-struct LinkMessage {
-  LinkMessageType type = LinkMessageType::kGoodbye;
+struct LeaderMessage {
+  LeaderMessageType type = LeaderMessageType::kGoodbye;
   std::uint32_t waiting = 0;
   std::uint64_t absence = 0;
   std::uint64_t meetings = 0;
 };
 
-static_assert(sizeof(LinkMessage) == 24);
-static_assert(offsetof(LinkMessage, absence) == 8);
+static_assert(sizeof(LeaderMessage) == 24);
+static_assert(offsetof(LeaderMessage, absence) == 8);
 
 /// The first bytes of a connection, from the leader that has connected.
-struct LinkGreeting {
-  LinkKey key;
+struct LeaderGreeting {
+  LeaderKey key;
   std::uint32_t rank;
 };
 
-static_assert(sizeof(LinkGreeting) == 20);
+static_assert(sizeof(LeaderGreeting) == 20);
 
-/// Leaders of one job need the same LinkGreeting and LinkMessage. JobRecord
+/// Leaders of one job need the same LeaderGreeting and LeaderMessage. JobRecord
 /// carries this number, so that rank 0 of another build is refused.
-inline constexpr std::uint32_t kLinkVersion = 3;
+inline constexpr std::uint32_t kLeaderProtocol = 3;
 
 }  // namespace acp::runtime

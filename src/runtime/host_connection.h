@@ -1,6 +1,6 @@
-// One connection between the leaders of two hosts (bootstrap_links.h): its
+// One connection between the leaders of two hosts (host_connections.h): its
 // messages in both directions, which TCP may divide anywhere. Used by
-// HostLinks, which has the lock, and watches the descriptor.
+// HostConnections, which has the lock, and watches the descriptor.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "runtime/link_message.h"
+#include "runtime/leader_message.h"
 
 namespace acp::runtime {
 
 /// Which leader has made the connection.
-enum class LinkOrigin : std::uint8_t {
+enum class ConnectionOrigin : std::uint8_t {
   kHere,   ///< This one: the other end is known.
   kThere,  ///< The other end: it is a stranger until it has sent the key.
 };
@@ -21,14 +21,14 @@ enum class LinkOrigin : std::uint8_t {
 /// Sends the greeting over a new connection. False, with errno. It fits the
 /// empty send buffer, so one send takes it whole.
 [[nodiscard]] bool send_greeting(int socket,
-                                 const LinkKey& key,
+                                 const LeaderKey& key,
                                  std::uint32_t my_rank);
 
 /// Move-only. No function waits.
-class HostLink {
+class HostConnection {
  public:
   /// `socket` is connected and non-blocking.
-  HostLink(UniqueFd socket, LinkOrigin origin);
+  HostConnection(UniqueFd socket, ConnectionOrigin origin);
 
   int fd() const noexcept { return socket_.get(); }
 
@@ -45,7 +45,7 @@ class HostLink {
 
   /// Sends a message. The part that the connection does not take leaves with
   /// flush().
-  void send(const LinkMessage& message);
+  void send(const LeaderMessage& message);
 
   /// Sends the bytes that the connection has not taken yet. A connection that
   /// fails loses them, and read() sees the end.
@@ -54,8 +54,8 @@ class HostLink {
   /// Reads all that has come, and adds the whole messages but the goodbye. A
   /// stranger becomes known by a greeting with this key. False: the connection
   /// is over, or the stranger has no key.
-  [[nodiscard]] bool read(const LinkKey& key,
-                          std::vector<LinkMessage>& messages);
+  [[nodiscard]] bool read(const LeaderKey& key,
+                          std::vector<LeaderMessage>& messages);
 
   /// Sends the rest, and reads the bytes that have come, so that the goodbye
   /// arrives.
@@ -64,7 +64,7 @@ class HostLink {
 
  private:
   void discard();
-  void take_messages(std::vector<LinkMessage>& messages);
+  void take_messages(std::vector<LeaderMessage>& messages);
 
   UniqueFd socket_;
   std::uint32_t rank_ = 0;

@@ -1,7 +1,7 @@
-// Links between the hosts of a job under other launchers than acprun: a TCP
-// connection from the leader of each host to rank 0. A link is a lifeline: its
-// end tells that a host is gone. Before that, absences travel over it
-// (docs/launcher.md, "Absences under other launchers").
+// Connections between the hosts of a job under other launchers than acprun: a
+// TCP connection from the leader of each host to rank 0. A connection is a
+// lifeline: its end tells that a host is gone. Before that, absences travel
+// over it (docs/launcher.md, "Absences under other launchers").
 //
 //   leader of host 1 ──┐
 //   leader of host 2 ──┼── rank 0
@@ -22,9 +22,9 @@
 
 #include "base/clock.h"
 #include "base/unique_fd.h"
-#include "runtime/bootstrap_link.h"
+#include "runtime/host_connection.h"
 #include "runtime/kept_messages.h"
-#include "runtime/link_message.h"
+#include "runtime/leader_message.h"
 #include "runtime/wait_limit.h"
 #include "status/result.h"
 
@@ -36,25 +36,25 @@ struct LostHost {
   std::string address;  ///< Numeric, of the connection to its leader.
 };
 
-/// The result of HostLinks::look().
-struct LinkReport {
-  std::optional<LostHost> lost;       ///< The first one.
-  std::vector<LinkMessage> messages;  ///< kAbsent, kStuck and kWritten.
+/// The result of HostConnections::look().
+struct ConnectionReport {
+  std::optional<LostHost> lost;         ///< The first one.
+  std::vector<LeaderMessage> messages;  ///< kAbsent, kStuck and kWritten.
 };
 
 /// Thread-safe after open() or connect().
-class HostLinks {
+class HostConnections {
  public:
-  HostLinks() = default;
-  HostLinks(const HostLinks&) = delete;
-  HostLinks& operator=(const HostLinks&) = delete;
+  HostConnections() = default;
+  HostConnections(const HostConnections&) = delete;
+  HostConnections& operator=(const HostConnections&) = delete;
   /// After say_goodbye() it closes the connections so that the goodbye arrives.
   /// Does not block.
-  ~HostLinks();
+  ~HostConnections();
 
   /// Rank 0: listens on a port of the system's choice, for at most `leaders`
   /// connections. kSystem, logged.
-  [[nodiscard]] Status open(const LinkKey& key, std::size_t leaders);
+  [[nodiscard]] Status open(const LeaderKey& key, std::size_t leaders);
 
   /// The port that rank 0 listens on, after open().
   std::uint16_t port() const noexcept { return port_; }
@@ -64,7 +64,7 @@ class HostLinks {
   /// launcher and the transports notice the death of a host.
   bool connect(const std::string& address,
                std::uint16_t port,
-               const LinkKey& key,
+               const LeaderKey& key,
                std::uint32_t my_rank,
                const WaitLimit& limit);
 
@@ -77,7 +77,7 @@ class HostLinks {
 
   /// Takes what has come in, and sends what has been left to send. Called by
   /// one thread.
-  LinkReport look();
+  ConnectionReport look();
 
   /// The number of connections.
   std::size_t size() const;
@@ -86,11 +86,11 @@ class HostLinks {
   /// connection it has not taken yet, and another leader to rank 0. A leader
   /// that has said goodbye gets none. Does not block. What a full connection
   /// does not take leaves with look().
-  void send_absence(const LinkMessage& message);
+  void send_absence(const LeaderMessage& message);
 
   /// Another leader: tells rank 0 that ranks wait in vain. False: there is no
   /// connection to rank 0.
-  bool send_stuck(const LinkMessage& message);
+  bool send_stuck(const LeaderMessage& message);
 
   /// Rank 0: tells all other leaders, also those whose connection it has not
   /// taken yet, that it has written the line of the verdict. Does not block.
@@ -107,25 +107,27 @@ class HostLinks {
 
  private:
   bool watch(int fd);
-  bool add(UniqueFd socket, LinkOrigin origin);
-  void send_to_known(const LinkMessage& message);
-  bool has_link_to_rank_0() const;
+  bool add(UniqueFd socket, ConnectionOrigin origin);
+  void send_to_known(const LeaderMessage& message);
+  bool has_connection_to_rank_0() const;
   void accept_all();
-  bool read_from(HostLink& link, std::vector<LinkMessage>& messages);
-  void send_kept(HostLink& link) const;
+  bool read_from(HostConnection& connection,
+                 std::vector<LeaderMessage>& messages);
+  void send_kept(HostConnection& connection) const;
 
   mutable std::mutex mutex_;  ///< Guards all fields.
-  UniqueFd ready_;  ///< The epoll of listener_ and links_, edge-triggered.
+  /// The epoll of listener_ and connections_, edge-triggered.
+  UniqueFd ready_;
   UniqueFd listener_;
   /// Rank 0: when it tries again to take connections for which it had no
   /// descriptor.
   TimePoint accept_due_ = TimePoint::max();
   int lowest_fd_ = 0;  ///< Connections get no descriptor below it.
   std::uint16_t port_ = 0;
-  LinkKey key_{};
-  std::unordered_map<int, HostLink>
-      links_;              ///< By the descriptor of the socket.
-  KeptMessages kept_;      ///< Rank 0: for leaders whose link is taken later.
+  LeaderKey key_{};
+  /// By the descriptor of the socket.
+  std::unordered_map<int, HostConnection> connections_;
+  KeptMessages kept_;  ///< Rank 0: for leaders whose connection is taken later.
   bool has_left_ = false;  ///< say_goodbye() was called.
 };
 

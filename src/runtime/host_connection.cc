@@ -1,6 +1,6 @@
-// Sends and receives the messages of one link between hosts. Called by
-// HostLinks with its lock; never waits.
-#include "runtime/bootstrap_link.h"
+// Sends and receives the messages of one connection between hosts. Called by
+// HostConnections with its lock; never waits.
+#include "runtime/host_connection.h"
 
 #include <sys/socket.h>
 
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/bootstrap_link_socket.h"
+#include "runtime/host_connection_socket.h"
 
 namespace acp::runtime {
 
@@ -20,24 +20,24 @@ constexpr int kDiscardedReads = 256;
 
 }  // namespace
 
-bool send_greeting(int socket, const LinkKey& key, std::uint32_t my_rank) {
-  const LinkGreeting greeting{key, my_rank};
+bool send_greeting(int socket, const LeaderKey& key, std::uint32_t my_rank) {
+  const LeaderGreeting greeting{key, my_rank};
   return ::send(socket, &greeting, sizeof greeting, MSG_NOSIGNAL) ==
          static_cast<ssize_t>(sizeof greeting);
 }
 
-HostLink::HostLink(UniqueFd socket, LinkOrigin origin)
+HostConnection::HostConnection(UniqueFd socket, ConnectionOrigin origin)
     : socket_(std::move(socket)),
       address_(address_of_peer(socket_.get())),
-      is_known_(origin == LinkOrigin::kHere) {}
+      is_known_(origin == ConnectionOrigin::kHere) {}
 
-void HostLink::send(const LinkMessage& message) {
+void HostConnection::send(const LeaderMessage& message) {
   unsent_.append(reinterpret_cast<const char*>(&message), sizeof message);
   flush();
 }
 
 /// A connection that fails is left to read(), which sees its end.
-void HostLink::flush() {
+void HostConnection::flush() {
   while (!unsent_.empty()) {
     const ssize_t n =
         ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
@@ -57,10 +57,11 @@ void HostLink::flush() {
 /// The greeting arrives in one piece or not at
 /// all: it is the first thing on the connection, and small. Messages may come
 /// in parts.
-bool HostLink::read(const LinkKey& key, std::vector<LinkMessage>& messages) {
+bool HostConnection::read(const LeaderKey& key,
+                          std::vector<LeaderMessage>& messages) {
   for (;;) {
-    LinkGreeting greeting{};
-    std::array<char, 16 * sizeof(LinkMessage)> bytes{};
+    LeaderGreeting greeting{};
+    std::array<char, 16 * sizeof(LeaderMessage)> bytes{};
     const ssize_t n =
         is_known_ ? ::recv(socket_.get(), bytes.data(), bytes.size(), 0)
                   : ::recv(socket_.get(), &greeting, sizeof greeting, 0);
@@ -87,19 +88,19 @@ bool HostLink::read(const LinkKey& key, std::vector<LinkMessage>& messages) {
   }
 }
 
-/// Takes the whole messages out of what a link has received. A type that this
-/// version does not know is left out.
-void HostLink::take_messages(std::vector<LinkMessage>& messages) {
+/// Takes the whole messages out of what a connection has received. A type that
+/// this version does not know is left out.
+void HostConnection::take_messages(std::vector<LeaderMessage>& messages) {
   std::size_t taken = 0;
-  for (; received_.size() - taken >= sizeof(LinkMessage);
-       taken += sizeof(LinkMessage)) {
-    LinkMessage message;
+  for (; received_.size() - taken >= sizeof(LeaderMessage);
+       taken += sizeof(LeaderMessage)) {
+    LeaderMessage message;
     std::memcpy(&message, received_.data() + taken, sizeof message);
     switch (message.type) {
-      case LinkMessageType::kGoodbye: is_leaving_ = true; break;
-      case LinkMessageType::kAbsent:
-      case LinkMessageType::kStuck:
-      case LinkMessageType::kWritten: messages.push_back(message); break;
+      case LeaderMessageType::kGoodbye: is_leaving_ = true; break;
+      case LeaderMessageType::kAbsent:
+      case LeaderMessageType::kStuck:
+      case LeaderMessageType::kWritten: messages.push_back(message); break;
     }
   }
   received_.erase(0, taken);
@@ -109,7 +110,7 @@ void HostLink::take_messages(std::vector<LinkMessage>& messages) {
 /// read, and drops the goodbye if it is still under way. So what has come is
 /// read first. Bytes that come later still reset the connection: HostWatch
 /// bears that.
-void HostLink::finish() {
+void HostConnection::finish() {
   flush();
   (void)::shutdown(socket_.get(), SHUT_WR);
   discard();
@@ -117,7 +118,7 @@ void HostLink::finish() {
 
 /// Reads what has come, and no more than kDiscardedReads: a stranger may send
 /// for ever.
-void HostLink::discard() {
+void HostConnection::discard() {
   std::array<char, 4096> bytes{};
   for (int i = 0; i < kDiscardedReads; ++i) {
     const ssize_t n = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);

@@ -1,7 +1,7 @@
-// Makes TCP sockets for links between hosts. Called in acp_init, and by the
-// thread of HostWatch when it takes a connection. It may not wait, but for
-// connect_link().
-#include "runtime/bootstrap_link_socket.h"
+// Makes TCP sockets for connections between hosts. Called in acp_init, and by
+// the thread of HostWatch when it takes a connection. It may not wait, but for
+// open_host_connection().
+#include "runtime/host_connection_socket.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -59,7 +59,7 @@ bool finish_connecting(int socket, const WaitLimit& limit) {
 
 /// One socket takes connections of IPv6 and IPv4. A kernel without IPv6 gives
 /// one for IPv4.
-LinkListener open_link_listener() {
+HostListener open_host_listener() {
   UniqueFd listener;
   sockaddr_in6 six{};
   six.sin6_family = AF_INET6;
@@ -93,9 +93,9 @@ LinkListener open_link_listener() {
 
 /// The wait is limited, because a firewall that drops packets would otherwise
 /// hold up acp_init.
-UniqueFd connect_link(const std::string& address,
-                      std::uint16_t port,
-                      const WaitLimit& limit) {
+UniqueFd open_host_connection(const std::string& address,
+                              std::uint16_t port,
+                              const WaitLimit& limit) {
   addrinfo hints{};
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;

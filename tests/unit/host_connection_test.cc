@@ -1,5 +1,5 @@
-// Tests one link between the leaders of two hosts.
-#include "runtime/bootstrap_link.h"
+// Tests one connection between the leaders of two hosts.
+#include "runtime/host_connection.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,27 +13,27 @@
 
 #include <catch2/catch.hpp>
 
-#include "runtime/bootstrap_link_socket.h"
+#include "runtime/host_connection_socket.h"
 
 namespace acp::runtime {
 
 namespace {
 
-constexpr LinkKey kTestKey{1, 2, 3};
-constexpr LinkMessage kAbsentMessage{LinkMessageType::kAbsent, 0, 77, 3};
-constexpr LinkMessage kGoodbyeMessage{LinkMessageType::kGoodbye, 0, 0, 0};
+constexpr LeaderKey kTestKey{1, 2, 3};
+constexpr LeaderMessage kAbsentMessage{LeaderMessageType::kAbsent, 0, 77, 3};
+constexpr LeaderMessage kGoodbyeMessage{LeaderMessageType::kGoodbye, 0, 0, 0};
 
-/// A link that rank 0 has taken, and the other end, which is the test's.
+/// A connection that rank 0 has taken, and the other end, which is the test's.
 struct Pair {
   Pair() {
-    LinkListener listener = open_link_listener();
+    HostListener listener = open_host_listener();
     REQUIRE(listener.socket);
-    other = connect_link("127.0.0.1", listener.port, {});
+    other = open_host_connection("127.0.0.1", listener.port, {});
     REQUIRE(other);
     UniqueFd taken(
         ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK));
     REQUIRE(taken);
-    link.emplace(std::move(taken), LinkOrigin::kThere);
+    connection.emplace(std::move(taken), ConnectionOrigin::kThere);
   }
 
   void say(std::string_view bytes) const {
@@ -41,41 +41,41 @@ struct Pair {
             static_cast<ssize_t>(bytes.size()));
   }
 
-  void say(const LinkMessage& message) const { say(bytes_of(message)); }
+  void say(const LeaderMessage& message) const { say(bytes_of(message)); }
 
-  static std::string_view bytes_of(const LinkMessage& message) {
+  static std::string_view bytes_of(const LeaderMessage& message) {
     return {reinterpret_cast<const char*>(&message), sizeof message};
   }
 
-  bool read() { return link->read(kTestKey, messages); }
+  bool read() { return connection->read(kTestKey, messages); }
 
   UniqueFd other;
-  std::optional<HostLink> link;
-  std::vector<LinkMessage> messages;
+  std::optional<HostConnection> connection;
+  std::vector<LeaderMessage> messages;
 };
 
 }  // namespace
 
-TEST_CASE("host link: a stranger becomes known by the key") {
+TEST_CASE("host connection: a stranger becomes known by the key") {
   Pair pair;
   CHECK(pair.read());
-  CHECK_FALSE(pair.link->is_known());
+  CHECK_FALSE(pair.connection->is_known());
   REQUIRE(send_greeting(pair.other.get(), kTestKey, 7));
   CHECK(pair.read());
-  CHECK(pair.link->is_known());
-  CHECK(pair.link->rank() == 7);
-  CHECK(pair.link->address() == "127.0.0.1");
+  CHECK(pair.connection->is_known());
+  CHECK(pair.connection->rank() == 7);
+  CHECK(pair.connection->address() == "127.0.0.1");
   CHECK(pair.messages.empty());
 }
 
-TEST_CASE("host link: another key ends the connection") {
+TEST_CASE("host connection: another key ends the connection") {
   Pair pair;
-  REQUIRE(send_greeting(pair.other.get(), LinkKey{9}, 7));
+  REQUIRE(send_greeting(pair.other.get(), LeaderKey{9}, 7));
   CHECK_FALSE(pair.read());
-  CHECK_FALSE(pair.link->is_known());
+  CHECK_FALSE(pair.connection->is_known());
 }
 
-TEST_CASE("host link: a message may come in parts") {
+TEST_CASE("host connection: a message may come in parts") {
   Pair pair;
   REQUIRE(send_greeting(pair.other.get(), kTestKey, 7));
   CHECK(pair.read());
@@ -91,52 +91,53 @@ TEST_CASE("host link: a message may come in parts") {
   CHECK(pair.messages[0].meetings == kAbsentMessage.meetings);
 }
 
-TEST_CASE("host link: the goodbye is no message, and an end is told") {
+TEST_CASE("host connection: the goodbye is no message, and an end is told") {
   Pair pair;
   REQUIRE(send_greeting(pair.other.get(), kTestKey, 7));
   pair.say(kGoodbyeMessage);
-  LinkMessage other = kAbsentMessage;
-  other.type = static_cast<LinkMessageType>('?');
+  LeaderMessage other = kAbsentMessage;
+  other.type = static_cast<LeaderMessageType>('?');
   pair.say(other);
   CHECK(pair.read());
-  CHECK(pair.link->is_leaving());
+  CHECK(pair.connection->is_leaving());
   CHECK(pair.messages.empty());
   pair.other.reset();
   CHECK_FALSE(pair.read());
 }
 
-TEST_CASE("host link: bytes that a full connection does not take leave later") {
+TEST_CASE(
+    "host connection: bytes that a full connection does not take leave later") {
   Pair pair;
   const int small = 4096;
-  REQUIRE(::setsockopt(pair.link->fd(), SOL_SOCKET, SO_SNDBUF, &small,
+  REQUIRE(::setsockopt(pair.connection->fd(), SOL_SOCKET, SO_SNDBUF, &small,
                        sizeof small) == 0);
   REQUIRE(::setsockopt(pair.other.get(), SOL_SOCKET, SO_RCVBUF, &small,
                        sizeof small) == 0);
   constexpr std::uint64_t kMessages = 1 << 14;
-  LinkMessage message = kAbsentMessage;
+  LeaderMessage message = kAbsentMessage;
   for (message.meetings = 0; message.meetings < kMessages; ++message.meetings) {
-    pair.link->send(message);
+    pair.connection->send(message);
   }
-  HostLink other(std::move(pair.other), LinkOrigin::kHere);
-  std::vector<LinkMessage> received;
+  HostConnection other(std::move(pair.other), ConnectionOrigin::kHere);
+  std::vector<LeaderMessage> received;
   bool was_full = false;
   while (received.size() < kMessages) {
     pollfd ready{other.fd(), POLLIN, 0};
     REQUIRE(::poll(&ready, 1, 10'000) == 1);
     REQUIRE(other.read(kTestKey, received));
     was_full = was_full || received.size() < kMessages;
-    pair.link->flush();
+    pair.connection->flush();
   }
   CHECK(was_full);
   REQUIRE(received.size() == kMessages);
   CHECK(received.back().meetings == kMessages - 1);
 }
 
-TEST_CASE("host link: a port without a listener refuses") {
-  LinkListener listener = open_link_listener();
+TEST_CASE("host connection: a port without a listener refuses") {
+  HostListener listener = open_host_listener();
   const std::uint16_t port = listener.port;
   listener.socket.reset();
-  CHECK_FALSE(connect_link("127.0.0.1", port, {}));
+  CHECK_FALSE(open_host_connection("127.0.0.1", port, {}));
   CHECK(errno == ECONNREFUSED);
 }
 

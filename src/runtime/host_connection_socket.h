@@ -1,6 +1,6 @@
-// The TCP sockets of links between hosts (bootstrap_links.h): how they are
-// made, and how the kernel notices a host that is silent. Called by HostLinks
-// and HostLink.
+// The TCP sockets of connections between hosts (host_connections.h): how they
+// are made, and how the kernel notices a host that is silent. Called by
+// HostConnections and HostConnection.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 namespace acp::runtime {
 
 /// Takes connections at a port of the system's choice. Move-only.
-struct LinkListener {
+struct HostListener {
   UniqueFd socket;  ///< Non-blocking. Empty: it failed, and errno says why.
   std::uint16_t port = 0;
 };
 
-LinkListener open_link_listener();
+HostListener open_host_listener();
 
 /// Connects to a numeric address, and waits up to 5 s or the limit for that.
 /// The socket is non-blocking. Empty, with errno: there is no connection.
-UniqueFd connect_link(const std::string& address,
-                      std::uint16_t port,
-                      const WaitLimit& limit);
+UniqueFd open_host_connection(const std::string& address,
+                              std::uint16_t port,
+                              const WaitLimit& limit);
 
 /// Lets the kernel end the connection when the other host is silent for 10 s.
 void watch_for_silence(int socket) noexcept;
