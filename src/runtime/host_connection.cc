@@ -32,25 +32,31 @@ HostConnection::HostConnection(UniqueFd socket, ConnectionOrigin origin)
       is_known_(origin == ConnectionOrigin::kHere) {}
 
 void HostConnection::send(const LeaderMessage& message) {
-  unsent_.append(reinterpret_cast<const char*>(&message), sizeof message);
+  outgoing_.append(reinterpret_cast<const char*>(&message), sizeof message);
   flush();
 }
 
-/// A connection that fails is left to read(), which sees its end.
+/// A connection that fails is left to read(), which sees its end. Sent bytes
+/// are erased when they are more than half. So the erase moves fewer bytes than
+/// were sent since the one before.
 void HostConnection::flush() {
-  while (!unsent_.empty()) {
-    const ssize_t n =
-        ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+  while (sent_ < outgoing_.size()) {
+    const ssize_t n = ::send(socket_.get(), outgoing_.data() + sent_,
+                             outgoing_.size() - sent_, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) {
       continue;
     }
-    if (n < 0 && errno != EAGAIN) {
-      unsent_.clear();
-    }
     if (n < 0) {
-      return;
+      if (errno != EAGAIN) {
+        sent_ = outgoing_.size();
+      }
+      break;
     }
-    unsent_.erase(0, static_cast<std::size_t>(n));
+    sent_ += static_cast<std::size_t>(n);
+  }
+  if (sent_ > outgoing_.size() / 2) {
+    outgoing_.erase(0, sent_);
+    sent_ = 0;
   }
 }
 

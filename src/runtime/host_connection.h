@@ -3,6 +3,7 @@
 // HostConnections, which has the lock, and watches the descriptor.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -72,7 +73,9 @@ class HostConnection {
   bool is_known_;            ///< It has sent the key.
   bool is_leaving_ = false;  ///< It has said goodbye.
   std::string received_;     ///< The start of a message.
-  std::string unsent_;       ///< Bytes that the connection has not taken.
+  /// Bytes of messages, of which the connection has taken the first sent_.
+  std::string outgoing_;
+  std::size_t sent_ = 0;
 };
 
 }  // namespace acp::runtime

@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -107,30 +109,46 @@ TEST_CASE("host connection: the goodbye is no message, and an end is told") {
 
 TEST_CASE(
     "host connection: bytes that a full connection does not take leave later") {
-  Pair pair;
+  // TCP opens small windows again only after a pause, and local sockets have
+  // none.
+  std::array<int, 2> ends{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()) ==
+          0);
+  HostConnection sender(UniqueFd(ends[0]), ConnectionOrigin::kHere);
+  HostConnection other(UniqueFd(ends[1]), ConnectionOrigin::kHere);
   const int small = 4096;
-  REQUIRE(::setsockopt(pair.connection->fd(), SOL_SOCKET, SO_SNDBUF, &small,
-                       sizeof small) == 0);
-  REQUIRE(::setsockopt(pair.other.get(), SOL_SOCKET, SO_RCVBUF, &small,
+  REQUIRE(::setsockopt(sender.fd(), SOL_SOCKET, SO_SNDBUF, &small,
                        sizeof small) == 0);
   constexpr std::uint64_t kMessages = 1 << 14;
   LeaderMessage message = kAbsentMessage;
-  for (message.meetings = 0; message.meetings < kMessages; ++message.meetings) {
-    pair.connection->send(message);
+  message.meetings = 0;
+  const auto send_next = [&] {
+    sender.send(message);
+    ++message.meetings;
+  };
+  while (message.meetings < kMessages) {
+    send_next();
   }
-  HostConnection other(std::move(pair.other), ConnectionOrigin::kHere);
   std::vector<LeaderMessage> received;
   bool was_full = false;
-  while (received.size() < kMessages) {
+  while (received.size() < message.meetings) {
     pollfd ready{other.fd(), POLLIN, 0};
     REQUIRE(::poll(&ready, 1, 10'000) == 1);
     REQUIRE(other.read(kTestKey, received));
-    was_full = was_full || received.size() < kMessages;
-    pair.connection->flush();
+    sender.flush();
+    // Messages also come behind bytes of which a part has left.
+    if (received.size() < kMessages) {
+      was_full = true;
+      send_next();
+    }
   }
   CHECK(was_full);
-  REQUIRE(received.size() == kMessages);
-  CHECK(received.back().meetings == kMessages - 1);
+  REQUIRE(received.size() == message.meetings);
+  bool are_in_order = true;
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    are_in_order = are_in_order && received[i].meetings == i;
+  }
+  CHECK(are_in_order);
 }
 
 TEST_CASE("host connection: a port without a listener refuses") {
