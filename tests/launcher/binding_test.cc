@@ -143,17 +143,19 @@ TEST_CASE("launcher binding: each rank has a core of its own",
 }
 
 /// Both hosts are this machine, so they share its claims. With two cores each
-/// host has one rank, and with four or more each has two.
+/// host has one rank, and with four or more each has two. The ranks wait for
+/// each other: a rank that ended first would give its core back to the other
+/// host.
 TEST_CASE("launcher binding: each rank of each host has a core of its own",
           "[launcher][binding][hosts]") {
   if (!has_two_cores()) return;
   const std::size_t ranks = core_count() < 4 ? 1 : 2;  // On each host.
   const std::string slots = ":" + std::to_string(ranks);
   const RemoteShell shell;
-  const Outcome outcome =
-      run_bound({"-np", std::to_string(2 * ranks), "--host",
-                 "a" + slots + ",b" + slots, "--rsh", shell.path(), "--bind",
-                 "core", "--report-bindings", PROBE, "cpus"});
+  const Outcome outcome = run_bound(
+      {"-np", std::to_string(2 * ranks), "--host", "a" + slots + ",b" + slots,
+       "--rsh", shell.path(), "--bind", "core", "--report-bindings", PROBE,
+       "hello", "init", "cpus", "finalize", "finalized"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == 0);
   std::set<std::string> cores;  // Lines of the probe.
