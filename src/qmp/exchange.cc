@@ -375,7 +375,7 @@ void Exchange::discard(Transfer* transfer) {
     if (transfer->is_active()) {
       // start_one() has counted a user, so the memory stays.
       transfer->memory->release();
-      transfer->is_orphan = true;
+      transfer->is_detached = true;
       return;
     }
   }

@@ -30,7 +30,7 @@ void Half::finish(Transfer& transfer, QMP_status_t status) {
   if (transfer.status == QMP_SUCCESS) {
     transfer.status = status;
   }
-  if (transfer.is_orphan) {
+  if (transfer.is_detached) {
     delete &transfer;
     return;
   }

@@ -86,7 +86,7 @@ class Half {
   virtual void abandon(Transfer& transfer) = 0;
 
   /// Frees the memory that an abandoned transfer uses, and the transfer itself
-  /// when it is an orphan.
+  /// when it is detached.
   void drop(Transfer& transfer);
 
   /// Whether advance() may find something to do.

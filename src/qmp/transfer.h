@@ -21,7 +21,7 @@ struct Transfer {
   /// Stored with release when it becomes kDone, and read with acquire: the
   /// reader then sees the bytes and the other members.
   std::atomic<State> state{State::kIdle};
-  bool is_orphan = false;      ///< The handle was freed: finish() deletes it.
+  bool is_detached = false;    ///< The handle was freed: finish() deletes it.
   bool has_peer_left = false;  ///< The cause of the status, for its message.
   QMP_status_t status = QMP_SUCCESS;
   Half* half = nullptr;
