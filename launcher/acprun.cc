@@ -1,7 +1,7 @@
 // acprun's main: options, plan, then the job. Users and batch scripts run it.
-// It also runs as a daemon, as the seat of a rank whose process another
-// launcher starts, and as that process's join command. It decides nothing
-// itself; docs/launcher.md explains the whole.
+// It also runs as the daemon of an acprun on another host, as the seat of a
+// rank whose process another launcher starts, and as that process's join
+// command. It decides nothing itself; docs/launcher.md explains the whole.
 #include <unistd.h>
 
 #include <cstdlib>

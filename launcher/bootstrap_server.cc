@@ -137,7 +137,7 @@ void BootstrapServer::send(std::uint32_t slot,
       std::span(&attached_fd, descriptors), MSG_DONTWAIT);
 }
 
-void BootstrapServer::announce_ending(std::string_view why) {
+void BootstrapServer::tell_ending(std::string_view why) {
   is_ending_ = true;
   protocol::end_job(segment_);
   for (std::uint32_t slot = 0; slot < sockets_.size(); ++slot) {

@@ -34,7 +34,7 @@ class BootstrapServer {
 
   void close_rank_ends() { rank_ends_.clear(); }
 
-  /// Reads messages from now on. Messages that come after announce_ending() are
+  /// Reads messages from now on. Messages that come after tell_ending() are
   /// dropped.
   [[nodiscard]] Status serve(EventLoop& loop, OnMessage on_message);
 
@@ -54,7 +54,7 @@ class BootstrapServer {
 
   /// Tells the ranks that the job ends. Sets the state in the host segment,
   /// wakes its sleepers, and sends Ending to every rank that has said Hello.
-  void announce_ending(std::string_view why);
+  void tell_ending(std::string_view why);
 
  private:
   void receive_all(std::uint32_t slot);
@@ -70,7 +70,7 @@ class BootstrapServer {
   std::vector<bool> has_greeted_;  ///< By slot: the rank has said Hello.
   EventLoop* loop_ = nullptr;      ///< Set by serve(), as is the next.
   OnMessage on_message_;
-  bool is_ending_ = false;  ///< Set once, by announce_ending().
+  bool is_ending_ = false;  ///< Set once, by tell_ending().
 };
 
 }  // namespace acp::launcher

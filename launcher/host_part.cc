@@ -228,7 +228,7 @@ void HostPart::take(const HostMessage& order) {
       bootstrap_.go(static_cast<Phase>(order.value));
       break;
     case HostMessageType::kEnd:
-      bootstrap_.announce_ending(order.text);
+      bootstrap_.tell_ending(order.text);
       keeper_.order(KeeperMessageType::kEnd, order.value);
       break;
     case HostMessageType::kKill: keeper_.order(KeeperMessageType::kKill); break;

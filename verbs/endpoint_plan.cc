@@ -70,7 +70,7 @@ Feasible Endpoint::plan_steps(std::span<const RemoteStep> steps, Plan& plan) {
 /// Plans the work requests of a step. A work request ends where a registration
 /// ends, at either side. src/transport/ucx has a loop of its own over the
 /// peer's registrations: UCX registers local memory itself, and sets other
-/// conditions for words.
+/// conditions for steps on words.
 Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const bool is_read = step.opcode == Opcode::kGet;
   const bool is_word = protocol::is_word(step.opcode);

@@ -181,8 +181,8 @@ int acpx_wait_word(acp_ga_t word,
   uint64_t seen = unlike;
   const int result =
       wait_for(*mine, acp::protocol::WaitKind::kWord, timeout_ms, [&] {
-        seen = cell.load();  // seq_cst: the sleeper looks again after it has
-                             // announced its sleep
+        seen = cell.load();  // seq_cst: the sleeper looks again after it is
+                             // marked asleep
         return seen != unlike;
       });
   if (result == 0 && value != nullptr) {

@@ -282,17 +282,18 @@ static_assert(sizeof(PublishedRecord::Values) == 16);
 /// carries only this part to other hosts, where the rest is 0 already.
 std::span<const std::byte> used_part(std::span<const std::byte> card) noexcept;
 
-/// One entry of a key table: a published region. The owner of the slice writes
-/// it, every process of the host reads it. A reader sees the whole region or
-/// none:
+/// One entry of a key table, which describes a region. The owner of the slice
+/// writes it, every process of the host reads it. A reader sees the whole entry
+/// or none:
 ///   owner    state := not live (then a release fence); fields; state := live
 ///            (release)
 ///   reader   state (acquire); fields; acquire fence; state again
 ///
 /// state, low to high: live bit, registered bit, a counter of 32 bits, then
-/// color and generation. The end of every region moves the counter on.
-/// Color and generation have the bits that they have in a global address. So
-/// one comparison tells whether an address belongs to the region.
+/// color and generation. Each region that ends moves the counter on. Color and
+/// generation have the bits that they have in a global address. So one
+/// comparison tells whether an address was made for this region. Its bounds are
+/// checked apart.
 struct KeyEntry {
   std::atomic<std::uint64_t> state;
   std::atomic<std::uint64_t> base;  ///< Distance from the owner's slice, in

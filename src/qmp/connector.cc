@@ -1,7 +1,6 @@
 // Messages of this rank to other inboxes, and those of its own inbox. Called by
-// Exchange, in starts and in
-// its progress step. Nothing here waits: a message without a cell goes on in a
-// later step.
+// Exchange, in starts and in its progress step. Nothing here waits: a message
+// without a cell goes on in a later step.
 #include "qmp/connector.h"
 
 #include <atomic>

@@ -74,8 +74,8 @@ class Exchange {
 
   Presences& presences() { return presences_; }
 
-  /// The half named by `id`; the first call makes it and tells the peer.
-  /// nullptr: no memory.
+  /// The half named by `id`; the first call makes it and tells the peer its
+  /// address. nullptr: no memory.
   Half* half(const ChannelId& id);
 
   /// Starts the transfers from `first` along `next`. None of them is active.

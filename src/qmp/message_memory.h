@@ -32,8 +32,8 @@ Span span_of(std::size_t block, std::size_t count, std::ptrdiff_t stride);
 /// Smaller ones are packed.
 inline constexpr std::size_t kLargeBlock = 8192;
 
-/// A stream of bytes in memory of the program. Only its region changes;
-/// the lock of the process guards it.
+/// A stream of bytes in memory of the program. Only whether it is
+/// registered changes; the lock of the process guards that.
 class MessageMemory {
  public:
   explicit MessageMemory(std::vector<Run> runs);

@@ -42,7 +42,7 @@ class Revocation {
   /// Operations from that of the cause on fail.
   void revoke(const Cause& cause);
 
-  /// Takes a notice or a call of another rank.
+  /// Takes a revocation or a call notice of another rank.
   void hear(const InboxMessage& message);
 
   /// Tells a partner in which operation this node waits for it. When two nodes

@@ -10,9 +10,8 @@
 //     reason before it sends a token, so the last look finds the reason of each
 //     token that is thrown away.
 //  2. The sleeper is marked asleep before its last look. The last look finds
-//  each
-//     reason that was stored before it. The waker of a later reason sees the
-//     mark, and its token ends the sleep.
+//     each reason that was stored before it. The waker of a later reason sees
+//     the mark, and its token ends the sleep.
 //  3. The last look covers everything that a wake-up can be for:
 //     messages and packets (arm), time-outs of the transports (arm's deadline),
 //     the end of the wait or of the thread, a step that was added, a caller

@@ -230,7 +230,7 @@ void add_memory_control(SeedFolder& folder) {
   folder.add(acp::transport::encode_control(
       {.kind = ControlKind::kWant, .key = 5, .offset = 64}));
   for (const ControlKind kind :
-       {ControlKind::kRegion, ControlKind::kAnnounce}) {
+       {ControlKind::kRegistration, ControlKind::kAnnounce}) {
     folder.add(acp::transport::encode_control(
         {.kind = kind,
          .key = 5,

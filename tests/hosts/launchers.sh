@@ -90,7 +90,8 @@ start 4 sh -c '"$0" && exit 3' "$hello"
 test $status = 3 || fail "ranks that end with 3: status $status"
 
 # PMIx 4.2 keeps a lock when a rank dies while it connects to mpirun's daemon on its
-# host. Both then wait without end (docs/clusters.md). Ends them if that is so.
+# host. That daemon and mpirun then wait without end (docs/clusters.md). Ends the two
+# if that is so.
 end_locked_daemons() {
   grep -q "UNREACHABLE in file .*ptl_base_connection_hdlr.c" "$output" || return
   for process in $(ip netns pids h1) $(ip netns pids h2); do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Disconnects two hosts from each other, in jobs whose daemons are a tree. All processes
-# stay alive. The hosts h2 and h3 drop each other's packets. Their link carries
+# stay alive. The hosts h2 and h3 drop each other's packets. Between these two are
 #   - in jobs of acprun on h2: its connection to the daemon of h3, which has started the
 #     daemons of h1 and h4, and
 #   - in jobs of acprun on h1: the connection between the daemon of h2, which has started

@@ -1,7 +1,7 @@
 // Cases of puts and gets whose data a network sends from user memory without a
-// copy. Once the put or the region has ended, the library must not read
-// the memory. After a get it must survive that the memory is gone. The cases
-// make it unreadable then.
+// copy. Once the put has ended, or the memory is unregistered, the library must
+// not read the memory. After a get it must survive that the memory is gone. The
+// cases make it unreadable then.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -22,7 +22,7 @@ using Bytes = std::vector<std::byte>;
 using Memory = PeerMemory<int>;
 
 Control region_frame() {
-  return {.kind = ControlKind::kRegion,
+  return {.kind = ControlKind::kRegistration,
           .key = 5,
           .epoch = 2,
           .offset = 64,
@@ -182,12 +182,13 @@ TEST_CASE("registrations: an unknown one is asked for, one at a time",
   CHECK(asker.find(step_of(4, 1), 0) == Feasible::kLater);
   REQUIRE(asker.asked.size() == 1);
   CHECK(asker.asked[0] == want(3, 8));
-  asker.memory.on_region({.kind = ControlKind::kRegion,
-                          .key = 3,
-                          .state = 0x151,  // equal at the bits of the mask
-                          .size = 64,
-                          .rkey = Bytes(1, std::byte{9})},
-                         unpack);
+  asker.memory.on_registration(
+      {.kind = ControlKind::kRegistration,
+       .key = 3,
+       .state = 0x151,  // equal at the bits of the mask
+       .size = 64,
+       .rkey = Bytes(1, std::byte{9})},
+      unpack);
   CHECK(asker.find(step, 8) == Feasible::kNow);
   CHECK(asker.theirs->rkey == 9);
   CHECK(asker.find(step_of(4, 1), 0) == Feasible::kLater);
@@ -198,8 +199,8 @@ TEST_CASE(
     "registrations: a refusal is told to some tries of the step that asked",
     "[registrations]") {
   const RemoteStep step = step_of(3, 0x51);
-  const Control none{.kind = ControlKind::kRegion, .key = 3};
-  Control other{.kind = ControlKind::kRegion,
+  const Control none{.kind = ControlKind::kRegistration, .key = 3};
+  Control other{.kind = ControlKind::kRegistration,
                 .key = 3,
                 .state = 0x52,
                 .size = 64,
@@ -210,7 +211,7 @@ TEST_CASE(
   for (const Control& answer : {none, other, useless}) {
     Asker asker;
     CHECK(asker.find(step, 0) == Feasible::kLater);
-    asker.memory.on_region(answer, unpack);
+    asker.memory.on_registration(answer, unpack);
     for (int i = 0; i < Question::kTriesOfDenial; ++i) {
       CHECK(asker.find(step, 0) == Feasible::kNever);
     }
@@ -220,7 +221,7 @@ TEST_CASE(
   }
   Asker asker;
   CHECK(asker.find(step, 0) == Feasible::kLater);
-  asker.memory.on_region(none, unpack);
+  asker.memory.on_registration(none, unpack);
   CHECK(asker.find(step, 8) == Feasible::kLater);  // another byte: asks anew
   CHECK(asker.asked.size() == 2);
   asker.memory.clear();
@@ -257,7 +258,8 @@ TEST_CASE("registrations: an announcement answers no question",
   CHECK(asker.memory.on_announce(told, unpack));
   CHECK(asker.find(step_of(4, 0x17), 100) == Feasible::kLater);
   CHECK(asker.asked.size() == 1);  // still open
-  asker.memory.on_region({.kind = ControlKind::kRegion, .key = 4}, unpack);
+  asker.memory.on_registration({.kind = ControlKind::kRegistration, .key = 4},
+                               unpack);
   CHECK(asker.find(step_of(4, 0x17), 100) == Feasible::kNever);
 }
 

@@ -441,11 +441,9 @@ TEST_CASE("transport: with CONT memory is as if each operation had waited",
   });
 }
 
-// Every rank adds to words of rank 0 in registered and in library memory. An
-// even number of exclusive-ors leaves 0.
-// Every rank changes words of rank 0 at once: in registered memory, in library
-// memory, and of 4 and 8 bytes. At most 64 results are outstanding, each in a
-// word of its own.
+// Every rank changes words of rank 0 at once, of 4 and 8 bytes, in registered
+// and in library memory. An even number of exclusive-ors leaves 0. At most 64
+// results are outstanding, each in a word of its own.
 TEST_CASE("transport: atomics of all ranks on one word add up",
           "[transport][atomic]") {
   over_every_way([](Task& task) {
@@ -489,10 +487,8 @@ TEST_CASE("transport: atomics of all ranks on one word add up",
   });
 }
 
-// All ranks count one word of rank 0 up by compare-and-swap. The wins of all
-// ranks together have to be as many as the steps of the word.
-// All ranks count one word up by compare-and-swap. The sum of their wins is the
-// value of the word, unless two ranks won with one old value.
+// All ranks count one word of rank 0 up by compare-and-swap. The sum of their
+// wins is the value of the word, unless two ranks won with one old value.
 TEST_CASE("transport: each compare-and-swap has one winner",
           "[transport][atomic]") {
   over_every_way([](Task& task) {

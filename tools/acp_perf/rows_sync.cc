@@ -1,6 +1,6 @@
 // The row of acp_sync of all ranks. rows.cc lists it, and runner.cc runs it. No
-// rank may call acp_sync more often than rank 0 has told, or the next row
-// would begin on one rank alone.
+// rank may call acp_sync more often than rank 0 has told it to, or the next
+// row would begin on one rank alone.
 #include "rows.h"
 #include "timing.h"
 

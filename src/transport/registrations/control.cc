@@ -41,7 +41,7 @@ std::optional<Control> decode_control(std::span<const std::byte> bytes) {
   const auto rkey = bytes.subspan(kControlBytes);
   const bool is_known = control.kind >= ControlKind::kWant &&
                         control.kind <= ControlKind::kAnnounce;
-  const bool tells = control.kind == ControlKind::kRegion ||
+  const bool tells = control.kind == ControlKind::kRegistration ||
                      control.kind == ControlKind::kAnnounce;
   const bool has_registration = tells && control.size != 0;
   // Neither offsets nor addresses of a registration may wrap around.

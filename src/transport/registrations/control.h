@@ -12,7 +12,7 @@
 //                 40  u64 address   of the registration, in the owner
 //                 48  packed rkey
 //
-// Only kRegion and kAnnounce have a registration.
+// Only kRegistration and kAnnounce have a registration.
 // docs/verbs.md, "Keys", has the rules.
 #pragma once
 
@@ -28,11 +28,11 @@ namespace acp::transport {
 inline constexpr std::size_t kControlBytes = 48;
 
 enum class ControlKind : std::uint8_t {
-  kWant = 1,      ///< Asks for the registration of a byte.
-  kRegion = 2,    ///< Answers with a registration, or with none.
-  kRevoke = 3,    ///< Demands that a region is dropped.
-  kRevoked = 4,   ///< Confirms that it is dropped.
-  kAnnounce = 5,  ///< Tells of a registration before anybody has asked.
+  kWant = 1,          ///< Asks for the registration of a byte.
+  kRegistration = 2,  ///< Answers with a registration, or with none.
+  kRevoke = 3,        ///< Demands that a region is dropped.
+  kRevoked = 4,       ///< Confirms that it is dropped.
+  kAnnounce = 5,      ///< Tells of a registration before anybody has asked.
 };
 
 /// A plain value.

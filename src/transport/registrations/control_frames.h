@@ -100,7 +100,7 @@ class ControlFrames final : public Holder {
   }
 
   /// A frame of the peer has arrived. A frame with another epoch has no effect.
-  /// `unpack` is the one of PeerMemory::on_region().
+  /// `unpack` is the one of PeerMemory::on_registration().
   FrameOutcome on_frame(std::span<const std::byte> bytes,
                         auto& registrar,
                         bool has_any_color,
@@ -114,7 +114,9 @@ class ControlFrames final : public Holder {
     }
     switch (frame->kind) {
       case ControlKind::kWant: return on_want(*frame, registrar, has_any_color);
-      case ControlKind::kRegion: peer_memory_.on_region(*frame, unpack); break;
+      case ControlKind::kRegistration:
+        peer_memory_.on_registration(*frame, unpack);
+        break;
       case ControlKind::kAnnounce:
         (void)peer_memory_.on_announce(*frame, unpack);
         break;

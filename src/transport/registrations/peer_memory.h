@@ -69,7 +69,7 @@ class PeerMemory {
 
   /// The answer to a question has come. `unpack` makes an rkey of its bytes, or
   /// nothing when they are of no use.
-  void on_region(const Control& told, auto unpack) {
+  void on_registration(const Control& told, auto unpack) {
     question_.on_answer(told);
     if (told.size != 0 && !on_announce(told, unpack)) {
       question_.deny();
@@ -181,7 +181,7 @@ class PeerMemory {
   /// The registration found last; null: none. Written by find(), and reset
   /// before a registration is dropped.
   PeerRegistration<Rkey>* last_ = nullptr;
-  /// Changed by find_for() and on_region(), and reset by clear().
+  /// Changed by find_for() and on_registration(), and reset by clear().
   Question question_;
 };
 

@@ -47,8 +47,8 @@ class Question {
     return true;
   }
 
-  /// A kRegion has come. Size 0 means no. Another state of the key means no as
-  /// well: the region that the step names is gone.
+  /// A kRegistration has come. Size 0 means no. Another state of the key means
+  /// no as well: the region that the step names is gone.
   void on_answer(const Control& told) noexcept {
     const bool is_denied =
         is_open_ && (told.size == 0 ||

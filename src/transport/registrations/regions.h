@@ -13,8 +13,8 @@
 
 namespace acp::transport {
 
-/// Size of a registration. Registering pins memory and takes time, and much of
-/// a large region may never be used.
+/// Most bytes of a registration. Registering pins memory and takes time, and
+/// much of a large region may never be used.
 inline constexpr std::uint64_t kRegistrationBytes = 16 << 20;
 inline constexpr std::uint64_t kSparseRegistrationBytes = 2 << 20;
 
@@ -167,8 +167,8 @@ class Regions {
   }
 
   /// The registration that holds a byte of the region. Its first use registers
-  /// it. Registrations are counted as in a global address, so no aligned word
-  /// lies in two of them.
+  /// it. Registrations are divided at multiples of `bytes` of the offset in a
+  /// global address, so no aligned word lies in two of them.
   OwnRegistration<MemoryHandle> own_registration(auto& registrar,
                                                  Mine& mine,
                                                  std::uint64_t offset) {
@@ -203,8 +203,9 @@ class Regions {
                  auto& registrar,
                  bool has_any_color,
                  Holder& holder) {
-    Control told{
-        .kind = ControlKind::kRegion, .key = want.key, .offset = want.offset};
+    Control told{.kind = ControlKind::kRegistration,
+                 .key = want.key,
+                 .offset = want.offset};
     Mine* mine = live(want.key);
     if (mine == nullptr || !mine->has(want.offset) ||
         (mine->region_.color != registrar.color() && !has_any_color)) {

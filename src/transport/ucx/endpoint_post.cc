@@ -120,7 +120,7 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
 /// Plans the UCX operations of a step. One ends where a registration of the
 /// peer ends. verbs has a loop of its own over the peer's registrations: a work
 /// request ends at the end of a local registration, too, and devices set other
-/// conditions for words.
+/// conditions for steps on words.
 Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const std::uint64_t size = protocol::bytes_at_remote(step);
   MyRegion* mine = nullptr;
