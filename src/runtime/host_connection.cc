@@ -60,9 +60,8 @@ void HostConnection::flush() {
   }
 }
 
-/// The greeting arrives in one piece or not at
-/// all: it is the first thing on the connection, and small. Messages may come
-/// in parts.
+/// The greeting arrives in one piece or not at all: it is the first thing on
+/// the connection, and small. Messages may come in parts.
 bool HostConnection::read(const LeaderKey& key,
                           std::vector<LeaderMessage>& messages) {
   for (;;) {

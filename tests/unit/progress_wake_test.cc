@@ -140,9 +140,9 @@ TEST_CASE("progress: the thread does not sleep past a step that was added",
           "[runtime][progress][wake]") {
   RankUnderTest rank;
   ProbeStep step(rank);
-  // A step that comes during a pass finds no mark, so it wakes no
-  // thread. The thread may have looked at the steps before that, and may have
-  // marked a sleep without signals. So it makes a second pass.
+  // A step that comes during a pass finds no mark, so it wakes no thread. The
+  // thread may have looked at the steps before that, and may have marked a
+  // sleep without signals. So it makes a second pass.
   rank.transport->on_first_poll = [&] {
     (void)step.add();
   };
