@@ -14,8 +14,9 @@ fail() {
   exit 1
 }
 
-"$cmake" -S "$top" -B "$build" -G Ninja -Wno-dev -DACP_BUILD_TESTS=OFF -DACP_VERBS=OFF -DACP_UCX=OFF \
-  -DACP_PMIX=OFF -DACP_FORTRAN=OFF -DACP_MORE_NETWORKS="$here/rows.def" "$@"
+"$cmake" -S "$top" -B "$build" -G Ninja -Wno-dev -DACP_BUILD_TESTS=OFF \
+  -DACP_VERBS=OFF -DACP_UCX=OFF -DACP_PMIX=OFF -DACP_FORTRAN=OFF \
+  -DACP_MORE_NETWORKS="$here/rows.def" "$@"
 "$cmake" --build "$build" --parallel 2 --target acp acprun acp_info
 
 bin=$build/bin

@@ -46,6 +46,7 @@ struct Failure {
 Failure& last_failure();
 
 /// Keeps status and text for the thread, prints a line, and returns the status.
+/// With ACP_ERRORS=abort it ends the job instead of returning.
 [[gnu::format(printf, 2, 3)]] QMP_status_t fail(QMP_status_t status,
                                                 const char* format,
                                                 ...);
