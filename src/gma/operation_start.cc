@@ -32,15 +32,20 @@ OperationRunner::Progress OperationRunner::run_step(Operation& operation,
 
 /// Counts the puts that are the current step of a chain and the next ones, if
 /// they go by request. At least 1: the current step may also be a copy. A chain
-/// of puts has one rank and color (chain.cc).
+/// of puts has one rank and color (chain.cc). Empty puts at the end do not
+/// count, because the last part says the index of its put, and the agent
+/// numbers the words behind that put from there.
 std::size_t OperationRunner::puts_in_turn(const Operation& operation) const {
   const auto is_put = [this](const Step& step) {
     return step.opcode == protocol::Opcode::kPut &&
            (step.size == 0 || route(space_, step) == Way::kPut);
   };
   const auto rest = std::span(operation.steps).subspan(operation.current);
-  const auto puts = static_cast<std::size_t>(
-      std::ranges::find_if_not(rest, is_put) - rest.begin());
+  auto puts = static_cast<std::size_t>(std::ranges::find_if_not(rest, is_put) -
+                                       rest.begin());
+  while (puts > 1 && rest[puts - 1].size == 0) {
+    --puts;
+  }
   return std::max<std::size_t>(puts, 1);
 }
 

@@ -22,7 +22,7 @@ class Results {
       : space_(space), data_(data) {}
 
   /// Stores the result of the next step, if it has one. False: the reply does
-  /// not contain it, or the memory is gone.
+  /// not contain it, or the memory is gone. An empty get may name any address.
   bool store(Opcode opcode, GlobalAddress local, std::uint64_t size) {
     const bool is_get = opcode == Opcode::kGet;
     if (!is_get && !protocol::is_atomic(opcode)) {
@@ -32,7 +32,7 @@ class Results {
     if (data_.size() < carried) {
       return false;
     }
-    if (local != 0) {
+    if (local != 0 && carried != 0) {
       std::byte* to = space_.direct(local, size);
       if (to == nullptr ||
           !gmm::can_touch(space_, local, to, size, Access::kWrite)) {

@@ -408,6 +408,39 @@ SPMD_CASE(acpx_post_nothing,
     EXPECT(handle != ACP_HANDLE_NULL);
     EXPECT_EQ(acpx_complete_timeout(handle, -1), 0);
   }
+  // A get that brings bytes has a reply, whose results are stored one by one.
+  const acp_ga_t right = block.at(spmd::right_of(acp_rank()));
+  block.word(0).store(7);
+  EXPECT_EQ(acp_sync(), 0);
+  const acpx_op_t ops[] = {transfer(ACPX_GET, right, block.mine(8), 8),
+                           transfer(ACPX_GET, right, beyond, 0)};
+  const acp_handle_t handle = acpx_post(ops, 2, ACP_HANDLE_NULL);
+  EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), 0);
+  EXPECT_EQ(block.word(1).load(), 7U);
+}
+
+// The words join the parts of the large put. The step that fails is the last
+// one, so the add before it has been done, and its old value is stored.
+SPMD_CASE(acpx_post_counts_empty_puts,
+          "acpx_post: words behind an empty put fail by their own index") {
+  constexpr std::size_t kBytes = 100'000;
+  const Block block(Memory::kRegistered, 2 * kBytes + 64);
+  const int right = spmd::right_of(acp_rank());
+  block.word(kBytes / 8).store(40);
+  EXPECT_EQ(acp_sync(), 0);
+  const acpx_op_t ops[] = {
+      transfer(ACPX_PUT, block.at(right, kBytes + 64), block.mine(64),
+               kBytes - 64),
+      transfer(ACPX_PUT, block.at(right), block.mine(), 0),
+      update(ACPX_ADD8, block.at(right, kBytes), block.mine(), 2),
+      update(ACPX_ADD8, block.at(right, 2 * kBytes + 64), 0, 1),
+  };
+  const bool is_in_call = has_failed_in_call(ops);
+  const std::uint64_t sum = block.word(kBytes / 8).load();
+  EXPECT_EQ(sum, is_in_call ? 40U : 42U);
+  const auto sums = spmd::gather(sum);
+  EXPECT_EQ(block.word(0).load(),
+            sums[static_cast<std::size_t>(right)] == 42 ? 40U : 0U);
 }
 
 SPMD_CASE(acpx_post_stops_at_a_failure,

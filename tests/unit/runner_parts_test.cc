@@ -126,7 +126,6 @@ TEST_CASE("runner parts: several puts in turn are one request",
        bulk_step(Opcode::kPut, world.far(2, 64), world.mine, 0),
        bulk_step(Opcode::kPut, world.far(2, 128), world.mine, 600),
        bulk_step(Opcode::kPut, world.far(2, 4096), world.mine + 8, kPart + 1),
-       bulk_step(Opcode::kPut, world.far(2, 0), world.mine, 0),
        word_step(Opcode::kAdd, world.far(2, 8), 0, 7)});
   // A put may not take effect before the put in front of it.
   CHECK(endpoint.orderings == std::vector{Ordering::kFree, Ordering::kFree,
@@ -161,11 +160,36 @@ TEST_CASE("runner parts: several puts in turn are one request",
     CHECK(chain.current == 2);
   }
   SECTION("the word has failed") {
-    world.runner.on_reply(test::reply_message(id, Status::kMisaligned, 5, {}));
+    world.runner.on_reply(test::reply_message(id, Status::kMisaligned, 4, {}));
     CHECK(world.has_ended(chain, Status::kMisaligned));
-    CHECK(chain.current == 5);
+    CHECK(chain.current == 4);
   }
   CHECK(endpoint.in_place.empty());
+}
+
+// The agent numbers words from the index that the last part says, and an empty
+// put has no part. So the words follow in a request of their own.
+TEST_CASE("runner parts: words behind an empty put do not join the parts",
+          "[gma][runner]") {
+  RunnerWorld world;
+  const Operation& chain = world.start(
+      {bulk_step(Opcode::kPut, world.far(2, 4096), world.mine, 2 * kPart),
+       bulk_step(Opcode::kPut, world.far(2, 0), world.mine, 0),
+       word_step(Opcode::kAdd, world.far(2, 8), 0, 7)});
+  Sent last;
+  while (!world.endpoint(2).sent.empty()) {
+    last = take(world);
+    CHECK(last.view.header.steps == 1);
+    CHECK(last.view.step(0).operand == 0);
+  }
+  world.runner.on_reply(
+      test::reply_message(last.view.header.id, Status::kOk, 0, {}));
+  const Sent word = take(world);
+  CHECK(word.view.step(0).opcode == Opcode::kAdd);
+  world.runner.on_reply(
+      test::reply_message(word.view.header.id, Status::kMisaligned, 0, {}));
+  CHECK(world.has_ended(chain, Status::kMisaligned));
+  CHECK(chain.current == 2);
 }
 
 // The memory is unregistered when a part of the second put has gone. The target
