@@ -20,6 +20,7 @@ bool end_job(const HostSegment& segment) noexcept {
     futex_wake_all(slice.doorbell);
     futex_wake_all(slice.pair.epoch);
   }
+  futex_wake_all(header.barrier.gathered);
   futex_wake_all(header.barrier.epoch);
   return before != static_cast<std::uint32_t>(JobState::kEnding);
 }

@@ -6,9 +6,9 @@
 namespace acp::protocol {
 
 /// Sets HostHeader::job_state to kEnding and wakes every thread of the host
-/// that sleeps in a wait; each wait then fails. False: the job was ending
-/// already. Any thread of any process of the host may call it, any number of
-/// times.
+/// that sleeps on a futex. A thread in epoll looks when its time limit is over.
+/// Each wait then fails. False: the job was ending already. Any thread of any
+/// process of the host may call it, any number of times.
 bool end_job(const HostSegment& segment) noexcept;
 
 bool is_ending(const HostSegment& segment) noexcept;

@@ -15,6 +15,7 @@
 
 #include "base/futex.h"
 #include "support/host_memory.h"
+#include "support/stderr_capture.h"
 #include "support/verdict.h"
 
 namespace acp::shm {
@@ -128,7 +129,9 @@ TEST_CASE("cross memory: the probe knows the process", "[shm][cross_memory]") {
   peer.record().probe_value.fetch_sub(1);
   CHECK(memory.probe(peer.record()));
   const std::uint64_t address = peer.record().probe_address.exchange(16);
+  spmd::StderrCapture captured;
   CHECK_FALSE(memory.probe(peer.record()));
+  CHECK(captured.stop().empty());
   peer.record().probe_address.store(address);
   peer.record().os_pid.store(static_cast<std::uint32_t>(::getpid()));
   CHECK_FALSE(memory.probe(peer.record()));

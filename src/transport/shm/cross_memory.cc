@@ -18,6 +18,7 @@ namespace {
 
 Status status_of(int error) noexcept {
   switch (error) {
+    case 0: return Status::kOk;
     case EPERM:
     case ENOSYS: return Status::kUnsupported;
     case ESRCH: return Status::kPeerDead;
@@ -26,16 +27,34 @@ Status status_of(int error) noexcept {
   }
 }
 
-/// Makes one system call. Returns the number of bytes moved, or -1.
-ssize_t move_some(pid_t pid,
-                  transport::Direction direction,
-                  std::span<std::byte> local,
-                  std::uint64_t remote_address) noexcept {
-  const iovec mine{local.data(), local.size()};
-  const iovec theirs{reinterpret_cast<void*>(remote_address), local.size()};
-  return direction == transport::Direction::kGet
-             ? ::process_vm_readv(pid, &mine, 1, &theirs, 1, 0)
-             : ::process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
+/// What is left of a copy that has ended early, and why.
+struct Rest {
+  std::span<std::byte> local;
+  std::uint64_t remote_address = 0;
+  int error = 0;  ///< errno; 0 when all was copied.
+};
+
+/// Goes on after a short copy, because the kernel may move fewer bytes than
+/// asked for. It moves none, without an error, where the peer has mapped
+/// nothing behind the moved bytes.
+Rest move(pid_t pid,
+          transport::Direction direction,
+          std::span<std::byte> local,
+          std::uint64_t remote_address) noexcept {
+  while (!local.empty()) {
+    const iovec mine{local.data(), local.size()};
+    const iovec theirs{reinterpret_cast<void*>(remote_address), local.size()};
+    const ssize_t moved =
+        direction == transport::Direction::kGet
+            ? ::process_vm_readv(pid, &mine, 1, &theirs, 1, 0)
+            : ::process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
+    if (moved <= 0) {
+      return {local, remote_address, moved < 0 ? errno : EFAULT};
+    }
+    local = local.subspan(static_cast<std::size_t>(moved));
+    remote_address += static_cast<std::uint64_t>(moved);
+  }
+  return {};
 }
 
 /// Whether this process has memory at `address`. A copy that fails with EFAULT
@@ -80,23 +99,33 @@ CrossMemory::CrossMemory(protocol::ProcRecord& mine, bool is_allowed) noexcept
                            std::memory_order_release);
 }
 
+/// Logs no bad address: the pid may belong to another process, in which the
+/// probe word's address means nothing.
 bool CrossMemory::probe(const protocol::ProcRecord& peer) noexcept {
+  if (!is_allowed_.load(std::memory_order_relaxed)) {
+    return false;
+  }
   const std::uint64_t address =
       peer.probe_address.load(std::memory_order_acquire);
   const std::uint64_t expected =
       peer.probe_value.load(std::memory_order_relaxed);
+  const auto pid =
+      static_cast<pid_t>(peer.os_pid.load(std::memory_order_relaxed));
   std::uint64_t word = 0;
   const auto bytes = std::as_writable_bytes(std::span(&word, 1));
-  if (copy(peer, transport::Direction::kGet, bytes, address) != Status::kOk ||
-      word != expected) {
-    return false;
+  for (const auto direction :
+       {transport::Direction::kGet, transport::Direction::kPut}) {
+    const Rest rest = move(pid, direction, bytes, address);
+    if (status_of(rest.error) == Status::kUnsupported) {
+      note_refusal(pid, rest.error);
+    }
+    if (rest.error != 0 || word != expected) {
+      return false;
+    }
   }
-  return copy(peer, transport::Direction::kPut, bytes, address) == Status::kOk;
+  return true;
 }
 
-/// Goes on after a short copy, because the kernel may move fewer bytes than
-/// asked for. A refusal for good holds for all peers, so no copy is tried after
-/// it.
 Status CrossMemory::copy(const protocol::ProcRecord& peer,
                          transport::Direction direction,
                          std::span<std::byte> local,
@@ -106,34 +135,26 @@ Status CrossMemory::copy(const protocol::ProcRecord& peer,
   }
   const auto pid =
       static_cast<pid_t>(peer.os_pid.load(std::memory_order_relaxed));
-  while (!local.empty()) {
-    const ssize_t moved = move_some(pid, direction, local, remote_address);
-    if (moved < 0) {
-      const int error = errno;
-      const Status status = status_of(error);
-      if (status == Status::kSystem) {
-        log_error("process_vm_readv or writev with pid {}: {}", pid,
-                  errno_text(error));
-      } else if (status == Status::kBadAddress) {
-        log_bad_address(peer, local, remote_address);
-      }
-      if (status == Status::kUnsupported) {
-        is_allowed_.store(false, std::memory_order_relaxed);
-        log(LogLevel::kInfo,
-            "process_vm_readv to pid {}: {}; such copies go through the "
-            "owner's progress thread",
-            pid, errno_text(error));
-      }
-      return status;
-    }
-    if (moved == 0) {
-      return Status::kBadAddress;  // the peer has mapped nothing behind the
-                                   // moved bytes
-    }
-    local = local.subspan(static_cast<std::size_t>(moved));
-    remote_address += static_cast<std::uint64_t>(moved);
+  const Rest rest = move(pid, direction, local, remote_address);
+  const Status status = status_of(rest.error);
+  if (status == Status::kUnsupported) {
+    note_refusal(pid, rest.error);
+  } else if (status == Status::kBadAddress) {
+    log_bad_address(peer, rest.local, rest.remote_address);
+  } else if (status == Status::kSystem) {
+    log_error("process_vm_readv or writev with pid {}: {}", pid,
+              errno_text(rest.error));
   }
-  return Status::kOk;
+  return status;
+}
+
+/// A refusal for good holds for all peers, so no copy is tried after it.
+void CrossMemory::note_refusal(pid_t pid, int error) noexcept {
+  is_allowed_.store(false, std::memory_order_relaxed);
+  log(LogLevel::kInfo,
+      "process_vm_readv or writev with pid {}: {}; such copies go through the "
+      "owner's progress thread",
+      pid, errno_text(error));
 }
 
 }  // namespace acp::shm

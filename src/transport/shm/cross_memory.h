@@ -1,6 +1,8 @@
 // Copies to and from another process's own memory (process_vm_readv, "CMA").
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +38,8 @@ class CrossMemory {
   bool probe(const protocol::ProcRecord& peer) noexcept;
 
  private:
+  void note_refusal(pid_t pid, int error) noexcept;
+
   /// Random. Written by the constructor. Peers read it, and write what they
   /// have read.
   std::uint64_t probe_word_;
