@@ -8,7 +8,7 @@
 
 namespace acp::gma {
 
-/// "rank 3 key 5 offset 0x40 (0x0800...)".
+/// "rank 3 color 0 key 5 offset 0x40 (0x0800...)".
 std::string describe_address(GlobalAddress address,
                              const gmm::AddressSpace& space);
 
@@ -31,7 +31,8 @@ std::string describe_cause(const Step& step,
 std::string describe_cause(const Operation& operation,
                            const gmm::AddressSpace& space);
 
-/// "put of 64 bytes to rank 3 key 5 offset 0x40 from ...".
+/// "put of 64 bytes, remote rank 3 color 0 key 5 offset 0x40 (0x...), local
+/// ...".
 std::string describe(const Step& step, const gmm::AddressSpace& space);
 
 /// The function of a layer above, the step under way, and the handle.

@@ -257,7 +257,7 @@ Status Engine::make_room() {
 /// Retires finished operations and starts the operations that waited for them,
 /// until nothing changes. Then wakes the threads that may sleep until an
 /// operation is complete, nothing internal is under way, or a peer is lost.
-/// True when this process copied a slice, so that it may
+/// True when this process copied a portion, so that it may
 /// have more to copy.
 bool Engine::settle_all() {
   bool has_moved = true;

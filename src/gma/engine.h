@@ -339,7 +339,7 @@ class Engine final : private OperationOwner {
     return space_;
   }
 
-  /// Operations wait for room in an endpoint, or have slices to copy: do not
+  /// Operations wait for room in an endpoint, or have portions to copy: do not
   /// sleep long. Any thread.
   bool has_unsent() const noexcept {
     return has_unsent_.load(std::memory_order_relaxed);

@@ -14,8 +14,8 @@ namespace acp::gma {
 /// Nothing has been done yet for the current step.
 struct Idle {};
 
-/// This process copies by itself, one slice in each pump().
-struct Slices {
+/// This process copies by itself, one portion in each pump().
+struct Portions {
   std::uint64_t copied_bytes = 0;
 };
 
@@ -62,6 +62,6 @@ struct Relayed {
 };
 
 using Flight =
-    std::variant<Idle, Slices, Pieces, Parts, Chain, Signal, Relayed>;
+    std::variant<Idle, Portions, Pieces, Parts, Chain, Signal, Relayed>;
 
 }  // namespace acp::gma

@@ -1,5 +1,5 @@
 // Copies by the CPU or by the kernel in this process. The operation runner
-// calls it slice by slice; nothing here sends a message.
+// calls it portion by portion; nothing here sends a message.
 #include "gma/local_copy.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 /// cache.
 constexpr std::uint64_t kBounceBytes = 64 << 10;
 
-/// Bytes of one slice: the mutex is held for about 0.1 ms.
-constexpr std::uint64_t kSliceBytes = 1 << 20;
+/// Bytes of one portion: the mutex is held for about 0.1 ms.
+constexpr std::uint64_t kPortionBytes = 1 << 20;
 
 /// Compares the owner's addresses: two keys or colors may name one memory.
 bool is_backward(const gmm::Target& to, const gmm::Target& from) noexcept {
@@ -47,10 +47,11 @@ LocalCopier::Plan LocalCopier::plan(std::uint64_t size,
   Plan plan;
   plan.rest_bytes = size - copied_bytes;
   plan.rest_offset = is_from_end ? 0 : copied_bytes;
-  plan.slice_bytes =
-      std::min(plan.rest_bytes, is_through_bounce ? kBounceBytes : kSliceBytes);
-  plan.slice_offset =
-      plan.rest_offset + (is_from_end ? plan.rest_bytes - plan.slice_bytes : 0);
+  plan.portion_bytes = std::min(
+      plan.rest_bytes, is_through_bounce ? kBounceBytes : kPortionBytes);
+  plan.portion_offset =
+      plan.rest_offset +
+      (is_from_end ? plan.rest_bytes - plan.portion_bytes : 0);
   return plan;
 }
 
@@ -58,27 +59,27 @@ LocalCopier::Plan LocalCopier::plan(std::uint64_t size,
 /// asked for it, and a fault would end this process. Cross-memory copies report
 /// that as an error by themselves.
 Status LocalCopier::copy(Way way,
-                         const Step& slice,
+                         const Step& portion,
                          const gmm::Target& to,
                          const gmm::Target& from) {
   const auto& codec = space_.codec();
   switch (way) {
     case Way::kLocal:
-      if (!gmm::can_touch(space_, slice.remote, to.direct, slice.size,
+      if (!gmm::can_touch(space_, portion.remote, to.direct, portion.size,
                           Access::kWrite) ||
-          !gmm::can_touch(space_, slice.local, from.direct, slice.size,
+          !gmm::can_touch(space_, portion.local, from.direct, portion.size,
                           Access::kRead)) {
         return Status::kBadAddress;
       }
-      gmm::copy_bytes(to.direct, from.direct, slice.size);
+      gmm::copy_bytes(to.direct, from.direct, portion.size);
       return Status::kOk;
     case Way::kCrossGet:
-      return cross_copy(transport::Direction::kGet, to.direct, slice.size, from,
-                        codec.color(slice.local));
+      return cross_copy(transport::Direction::kGet, to.direct, portion.size,
+                        from, codec.color(portion.local));
     case Way::kCrossPut:
-      return cross_copy(transport::Direction::kPut, from.direct, slice.size, to,
-                        codec.color(slice.remote));
-    case Way::kBounce: return bounce(slice, to, from);
+      return cross_copy(transport::Direction::kPut, from.direct, portion.size,
+                        to, codec.color(portion.remote));
+    case Way::kBounce: return bounce(portion, to, from);
     default: return Status::kUnsupported;
   }
 }
@@ -101,16 +102,16 @@ Status LocalCopier::cross_copy(transport::Direction direction,
 }
 
 /// Copies at most kBounceBytes, which plan() sees to.
-Status LocalCopier::bounce(const Step& slice,
+Status LocalCopier::bounce(const Step& portion,
                            const gmm::Target& to,
                            const gmm::Target& from) {
   bounce_.resize(kBounceBytes);
-  const Color color = space_.codec().color(slice.remote);
+  const Color color = space_.codec().color(portion.remote);
   const Status status = cross_copy(transport::Direction::kGet, bounce_.data(),
-                                   slice.size, from, color);
+                                   portion.size, from, color);
   return status == Status::kOk
              ? cross_copy(transport::Direction::kPut, bounce_.data(),
-                          slice.size, to, color)
+                          portion.size, to, color)
              : status;
 }
 

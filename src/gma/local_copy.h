@@ -22,8 +22,8 @@ class LocalCopier {
   struct Plan {
     std::uint64_t rest_offset = 0;  ///< Where the bytes begin that are left.
     std::uint64_t rest_bytes = 0;
-    std::uint64_t slice_offset = 0;  ///< Where the bytes begin to copy now.
-    std::uint64_t slice_bytes = 0;
+    std::uint64_t portion_offset = 0;  ///< Where the bytes begin to copy now.
+    std::uint64_t portion_bytes = 0;
   };
 
   static Plan plan(std::uint64_t size,
@@ -37,10 +37,10 @@ class LocalCopier {
            way == Way::kCrossPut || way == Way::kBounce;
   }
 
-  /// Copies one slice before it returns. kUnsupported: the endpoint does no
+  /// Copies one portion before it returns. kUnsupported: the endpoint does no
   /// cross-memory copies, and nothing has happened; send messages.
   Status copy(Way way,
-              const Step& slice,
+              const Step& portion,
               const gmm::Target& to,
               const gmm::Target& from);
 
@@ -50,7 +50,7 @@ class LocalCopier {
                     std::uint64_t size,
                     const gmm::Target& peer,
                     Color color);
-  Status bounce(const Step& slice,
+  Status bounce(const Step& portion,
                 const gmm::Target& to,
                 const gmm::Target& from);
 

@@ -76,8 +76,8 @@ struct ReplyTo {
 
 /// Owned by the engine's pool, or by the relay (kRelay). The engine's mutex
 /// guards all fields. The engine, the order queue or the relay writes the first
-/// five before the operation starts. OperationRunner and its parts write the
-/// rest until on_finished().
+/// five and `call` before the operation starts. OperationRunner and its parts
+/// write the others until on_finished().
 struct Operation {
   /// Gives each field the value of a new operation, and keeps the capacity of
   /// `steps`. Assigning a new Operation instead would cost as much as sending

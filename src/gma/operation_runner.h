@@ -73,9 +73,9 @@ class OperationRunner {
   /// Takes the completion of a post; an unknown id is dropped.
   void on_posted_done(std::uint64_t id);
 
-  /// Sends as much as endpoints have room for, and copies one slice of each
-  /// copy that this process does by itself. True when it copied: slices may be
-  /// left.
+  /// Sends as much as endpoints have room for, and copies one portion of each
+  /// copy that this process does by itself. True when it copied: portions may
+  /// be left.
   bool pump();
 
   /// Fails all operations that have requests or pieces for this process.
@@ -100,7 +100,7 @@ class OperationRunner {
   Progress run_step(Operation& operation, const Step& step, EndChecks checks);
   Progress do_word(Operation& operation, const Step& step);
   Progress send_word(Operation& operation, const Step& step, EndChecks checks);
-  Progress copy_slice(Operation& operation, const Step& copy, Way way);
+  Progress copy_portion(Operation& operation, const Step& copy, Way way);
   Progress send_copy(Operation& operation,
                      const Step& rest,
                      Way way,
@@ -133,7 +133,7 @@ class OperationRunner {
   FlightSender sender_;
   LocalCopier copier_;
   Relay relay_;
-  std::vector<Operation*> long_copies_;  ///< Copies with a slice to do next.
+  std::vector<Operation*> long_copies_;  ///< Copies with a portion to do next.
   std::vector<Operation*> turn_;         ///< Copies that pump() is working on.
 };
 

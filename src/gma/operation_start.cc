@@ -26,7 +26,7 @@ OperationRunner::Progress OperationRunner::run_step(Operation& operation,
     return way == Way::kLocal ? do_word(operation, step)
                               : send_word(operation, step, checks);
   }
-  return LocalCopier::does(way) ? copy_slice(operation, as_copy(step), way)
+  return LocalCopier::does(way) ? copy_portion(operation, as_copy(step), way)
                                 : send_copy(operation, step, way, checks);
 }
 
@@ -93,25 +93,25 @@ OperationRunner::Progress OperationRunner::send_or_queue(Operation& operation,
   return operation.outstanding != 0 ? Progress::kPending : Progress::kDone;
 }
 
-/// Copies a slice here if that is possible, and sends the rest otherwise.
-/// Between slices the mutex is free, so each slice looks up its ends again
+/// Copies a portion here if that is possible, and sends the rest otherwise.
+/// Between portions the mutex is free, so each portion looks up its ends again
 /// (invariant 8).
-OperationRunner::Progress OperationRunner::copy_slice(Operation& operation,
-                                                      const Step& copy,
-                                                      Way way) {
+OperationRunner::Progress OperationRunner::copy_portion(Operation& operation,
+                                                        const Step& copy,
+                                                        Way way) {
   const Result<gmm::Target> to = space_.locate(copy.remote, copy.size);
   const Result<gmm::Target> from = space_.locate(copy.local, copy.size);
   if (!to.ok() || !from.ok()) {
     return fail(operation, to.ok() ? from.status() : to.status());
   }
-  const auto* slices = std::get_if<Slices>(&operation.flight);
-  const std::uint64_t copied = slices != nullptr ? slices->copied_bytes : 0;
+  const auto* portions = std::get_if<Portions>(&operation.flight);
+  const std::uint64_t copied = portions != nullptr ? portions->copied_bytes : 0;
   const LocalCopier::Plan plan =
       LocalCopier::plan(copy.size, copied, to.value(), from.value());
-  const Step slice = piece_of(copy, plan.slice_offset, plan.slice_bytes);
+  const Step portion = piece_of(copy, plan.portion_offset, plan.portion_bytes);
   const Status status =
-      copier_.copy(way, slice, advanced(to.value(), plan.slice_offset),
-                   advanced(from.value(), plan.slice_offset));
+      copier_.copy(way, portion, advanced(to.value(), plan.portion_offset),
+                   advanced(from.value(), plan.portion_offset));
   if (status == Status::kUnsupported) {
     return send_copy(
         operation, piece_of(copy, plan.rest_offset, plan.rest_bytes),
@@ -120,10 +120,10 @@ OperationRunner::Progress OperationRunner::copy_slice(Operation& operation,
   if (status != Status::kOk) {
     return fail(operation, status);
   }
-  if (slice.size == plan.rest_bytes) {
+  if (portion.size == plan.rest_bytes) {
     return Progress::kDone;
   }
-  operation.flight = Slices{copied + slice.size};
+  operation.flight = Portions{copied + portion.size};
   long_copies_.push_back(&operation);
   return Progress::kPending;
 }

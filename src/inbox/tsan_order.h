@@ -1,5 +1,5 @@
 // An order that thread sanitizer cannot see, for QMP and the older LQCD
-// interface. Here because both share this folder.
+// interface. This header is in src/inbox because both include that folder.
 #pragma once
 
 #include "acp/extension.h"

@@ -39,18 +39,17 @@ inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 inline constexpr std::uint32_t kHostVersion = 15;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
-/// Room for the address card of a process. Most hosts have those of all
-/// processes of the job, so the usual job, with one UDP address for each, has
-/// little.
+/// Sizes of the room for an address card. Most host segments have room for
+/// those of all processes of the job. So the usual job, where an address card
+/// is one UDP address, has the shortest room.
 inline constexpr std::size_t kShortCardBytes = 32;
 /// Two short address cards, for a job that may use two networks.
 inline constexpr std::size_t kPairCardBytes = 2 * kShortCardBytes;
 inline constexpr std::size_t kCardBytes = 512;
 inline constexpr std::size_t kLongCardBytes = std::size_t{64} << 10;
 /// Most memory that the address cards of all processes take in the segment of a
-/// host. It has room for one short address card for each process of half the
-/// largest job. In a larger table each host has those of its own processes
-/// only.
+/// host: short ones for half the processes of the largest job. Where they would
+/// take more, each host has those of its own processes only.
 inline constexpr std::uint64_t kMostCardMemory = std::uint64_t{16} << 20;
 /// Size of HostHeader::route_to, with the 0 byte at its end.
 inline constexpr std::size_t kRouteBytes = 64;
@@ -133,7 +132,8 @@ struct alignas(kCacheLine) PairBarrier {
 };
 
 /// The start of the host segment. Fields that are not atomic are written before
-/// the first rank runs and never change.
+/// the first rank runs and never change. The exception is why_no_route, which
+/// the launcher may write until it sends Go(kNetwork).
 struct alignas(kCacheLine) HostHeader {
   std::uint64_t magic;
   std::uint32_t version;

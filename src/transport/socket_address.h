@@ -18,7 +18,8 @@ union SocketAddress {
 SocketAddress from_system(const sockaddr& address) noexcept;
 SocketAddress to_socket(const Address& address) noexcept;
 
-/// The address in a sockaddr; nothing when the family is neither IPv4 nor IPv6.
+/// The address in a sockaddr. Its family is Family::kNone when the sockaddr is
+/// neither IPv4 nor IPv6.
 Address to_address(const SocketAddress& address) noexcept;
 
 /// The size of the sockaddr in bytes, which depends on the family.

@@ -27,7 +27,7 @@ Status status_of(int error) noexcept {
   }
 }
 
-/// What is left of a copy that has ended early, and why.
+/// The rest of a copy that has ended early, and why it has.
 struct Rest {
   std::span<std::byte> local;
   std::uint64_t remote_address = 0;
@@ -126,6 +126,7 @@ bool CrossMemory::probe(const protocol::ProcRecord& peer) noexcept {
   return true;
 }
 
+/// A failure that only this copy has is logged here, with what is left of it.
 Status CrossMemory::copy(const protocol::ProcRecord& peer,
                          transport::Direction direction,
                          std::span<std::byte> local,
