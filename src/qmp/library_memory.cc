@@ -102,6 +102,7 @@ void LibraryMemory::begin(std::byte* base,
                           acp_ga_t address) {
   slabs_.push_back(std::make_unique<Slab>(
       Slab{Arena(base, bytes, address), ACP_ATKEY_NULL, nullptr}));
+  module_ = &slabs_.front()->arena;
 }
 
 void LibraryMemory::drop(Slab& slab) {

@@ -77,7 +77,7 @@ class LibraryMemory {
   /// Whether a range lies in module memory, into which peers on this host can
   /// store.
   bool is_mapped_by_peers(const std::byte* memory, std::size_t bytes) const {
-    return slabs_.front()->arena.contains(memory, bytes);
+    return module_->contains(memory, bytes);
   }
 
   /// The global address of a range that lies in memory of this object, or
@@ -100,8 +100,10 @@ class LibraryMemory {
   bool add_slab(std::size_t bytes);
   void drop(Slab& slab);
 
-  std::mutex mutex_;  ///< Guards everything except slabs_.front(), which never
-                      ///< changes.
+  /// The arena of module memory. begin() writes it, and it stays. So
+  /// is_mapped_by_peers() needs no lock.
+  const Arena* module_ = nullptr;
+  std::mutex mutex_;  ///< Guards the members below.
   /// begin() adds the first, which stays; allocate() and free() the others.
   std::vector<std::unique_ptr<Slab>> slabs_;
   int keys_ = 0;  ///< Keys in use, of slabs and of memory of the program.

@@ -1,5 +1,5 @@
-// QMP_THREAD_MULTIPLE: several threads with handles of their own, and progress
-// while the program computes.
+// QMP_THREAD_MULTIPLE: several threads with handles or memory of their own, and
+// progress while the program computes.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -88,6 +88,64 @@ SPMD_CASE(qmp_thread_multiple,
   }
   for (std::thread& each : threads)
     each.join();
+}
+
+// Each start asks whether peers can store into the blocks, while a new slab may
+// move the list of slabs. ThreadSanitizer sees an access without an order.
+SPMD_CASE(qmp_slabs_beside_messages,
+          "QMP_allocate_memory: new slabs beside strided messages") {
+  constexpr std::size_t kBlock = 1000;
+  constexpr int kBlocks = 8;
+  constexpr std::size_t kRoom = kBlock * 2 * kBlocks;
+  QMP_mem_t* memory = QMP_allocate_memory(kRoom);
+  auto* in = static_cast<std::byte*>(QMP_get_memory_pointer(memory));
+  EXPECT(in != nullptr);
+  std::vector<std::byte> out(kBlock * kBlocks);
+  QMP_msgmem_t from = QMP_declare_msgmem(out.data(), out.size());
+  QMP_msgmem_t to = QMP_declare_strided_msgmem(in, kBlock, kBlocks, 2 * kBlock);
+  QMP_msghandle_t send = QMP_declare_send_to(from, me(), 0);
+  QMP_msghandle_t receive = QMP_declare_receive_from(to, me(), 0);
+  const auto exchange = [&](std::size_t round) {
+    nodes::fill(out, me(), round);
+    EXPECT_OK(QMP_start(receive));
+    EXPECT_OK(QMP_start(send));
+    EXPECT_OK(QMP_wait(receive));
+    EXPECT_OK(QMP_wait(send));
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      EXPECT(in[i / kBlock * 2 * kBlock + i % kBlock] == out[i]);
+    }
+  };
+  exchange(0);  // The global address of the blocks is known from here on.
+
+  std::atomic<bool> is_over = false;
+  // Relaxed, so that it brings no order between the two threads.
+  std::atomic<std::size_t> rounds = 0;
+  std::thread allocating([&] {
+    // Larger than the module memory, so each of them is a slab.
+    constexpr std::size_t kSlab = std::size_t{32} << 20;
+    std::array<QMP_mem_t*, 10> slabs{};
+    for (QMP_mem_t*& each : slabs) {
+      each = QMP_allocate_memory(kSlab);
+      EXPECT(each != nullptr);
+      const std::size_t before = rounds.load(std::memory_order_relaxed);
+      while (rounds.load(std::memory_order_relaxed) < before + 2) {
+        std::this_thread::yield();
+      }
+    }
+    for (QMP_mem_t* each : slabs) {
+      QMP_free_memory(each);
+    }
+    is_over = true;
+  });
+  while (!is_over) {
+    exchange(rounds.fetch_add(1, std::memory_order_relaxed) + 1);
+  }
+  allocating.join();
+  QMP_free_msghandle(send);
+  QMP_free_msghandle(receive);
+  QMP_free_msgmem(from);
+  QMP_free_msgmem(to);
+  QMP_free_memory(memory);
 }
 
 SPMD_CASE(qmp_progress_while_computing,
