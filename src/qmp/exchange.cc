@@ -3,8 +3,6 @@
 // while it holds the lock.
 #include "qmp/exchange.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 #include <ctime>
@@ -62,15 +60,6 @@ int Exchange::is_over_or_answered(void* waiting) {
   auto& what = *static_cast<Waiting*>(waiting);
   return is_over(waiting) != 0 || what.exchange->presences_.is_answered() ? 1
                                                                           : 0;
-}
-
-void Lock::lock_slowly() noexcept {
-  // The holder may be waiting for this very processor.
-  for (int looks = 0; !try_lock(); ++looks) {
-    if (looks >= 16) {
-      ::sched_yield();
-    }
-  }
 }
 
 Exchange::~Exchange() {

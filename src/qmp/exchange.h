@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "inbox/lock.h"
 #include "qmp/connector.h"
 #include "qmp/end_marks.h"
 #include "qmp/half.h"
@@ -17,31 +18,6 @@
 #include "qmp/revocation.h"
 
 namespace qmp {
-
-/// A spin lock for std::lock_guard. Its holders never wait for a peer, and the
-/// guarded work is shorter than the cost of a mutex. QMP includes public
-/// headers alone, so it has no SpinLock, and a std::mutex takes two atomic
-/// exchanges where this class takes one.
-class Lock {
- public:
-  bool try_lock() noexcept {
-    return !is_held_.load(std::memory_order_relaxed) &&
-           !is_held_.exchange(true, std::memory_order_acquire);
-  }
-
-  void lock() noexcept {
-    if (!try_lock()) {
-      lock_slowly();
-    }
-  }
-
-  void unlock() noexcept { is_held_.store(false, std::memory_order_release); }
-
- private:
-  void lock_slowly() noexcept;
-
-  std::atomic<bool> is_held_{false};  ///< Acquire in lock, release in unlock.
-};
 
 /// One per process, from init to finalize. Thread-safe.
 class Exchange {
@@ -163,7 +139,7 @@ class Exchange {
   Revocation& revocation_of(std::uint32_t comm);
 
   /// Guards all halves, and the members below that name no other guard.
-  Lock lock_;
+  inbox::Lock lock_;
   LibraryMemory library_;  ///< Locks by itself.
   Connector connector_;
   Presences presences_;  ///< Locks by itself.

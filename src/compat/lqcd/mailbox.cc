@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "acp/extension.h"
@@ -31,7 +32,7 @@ Mailbox::~Mailbox() {
 
 void Mailbox::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(lock_);
     is_closing_ = true;
   }
   acp_complete(ACP_HANDLE_ALL);
@@ -52,7 +53,7 @@ acp_ga_t Mailbox::registered(std::byte* buffer, std::size_t bytes) {
 }
 
 Handle* Mailbox::declare(const Handle& declared) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   handles_.push_back(std::make_unique<Handle>(declared));
   Handle* handle = handles_.back().get();
   if (handle->bytes > kSnapshotBytes) {
@@ -118,7 +119,7 @@ bool Mailbox::start_send(Handle* handle) {
 /// A thread of this process may read, for a peer, what the caller has written.
 bool Mailbox::start(Handle* handle) {
   inbox::show_order_to_tsan();
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   if (handle->state == Handle::State::kActive) {
     return false;
   }
@@ -146,7 +147,7 @@ bool Mailbox::broadcast(const void* data,
     std::memcpy(copy->data(), data, bytes);
   }
   inbox::show_order_to_tsan();
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   bool is_posted = true;
   for (const int rank : ranks) {
     is_posted &= post(rank, name, copy->address(), bytes, copy, nullptr);
@@ -234,18 +235,23 @@ bool Mailbox::advance() {
 
 int Mailbox::run_step(void* self) {
   auto& mailbox = *static_cast<Mailbox*>(self);
-  const std::unique_lock lock(mailbox.mutex_, std::try_to_lock);
-  return lock.owns_lock() && mailbox.advance() ? 1 : 0;
+  if (!mailbox.lock_.try_lock()) {
+    // The holder may have looked before the message came, and may then compute
+    // for long. It may even be this thread, since acp_inquire runs steps.
+    return ACPX_STEP_BUSY;
+  }
+  const std::lock_guard lock(mailbox.lock_, std::adopt_lock);
+  return mailbox.advance() ? 1 : 0;
 }
 
 bool Mailbox::is_over(const Handle* handle) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   (void)advance();
   return handle->state != Handle::State::kActive;
 }
 
 Handle::State Mailbox::collect(Handle* handle) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   return std::exchange(handle->state, Handle::State::kIdle);
 }
 

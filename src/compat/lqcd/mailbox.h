@@ -11,7 +11,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "acp.h"
@@ -19,6 +18,7 @@
 #include "compat/lqcd/global_bytes.h"
 #include "compat/lqcd/message.h"
 #include "inbox/inbox.h"
+#include "inbox/lock.h"
 
 namespace lqcd {
 
@@ -91,7 +91,7 @@ class Mailbox {
   void match(int name);
   acp_ga_t registered(std::byte* buffer, std::size_t bytes);
 
-  std::mutex mutex_;         ///< Guards the members below and all handles.
+  inbox::Lock lock_;         ///< Guards the members below and all handles.
   int module_ = -1;          ///< Written by begin().
   bool is_closing_ = false;  ///< Set by close().
   bool is_running_ = false;  ///< The progress step is added.

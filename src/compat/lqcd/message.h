@@ -32,7 +32,7 @@ static_assert(offsetof(Inbox, cell) == 64);
 
 enum class Answer : std::uint64_t { kNone = 0, kFetched = 1, kTooLong = 2 };
 
-/// A declared send or receive. Mailbox::mutex_ guards it.
+/// A declared send or receive. Mailbox::lock_ guards it.
 struct Handle {
   enum class Kind { kSend, kReceive };
   enum class State { kIdle, kActive, kDone, kTooLong, kNoMemory };
