@@ -100,9 +100,10 @@ QMP_status_t retire(Job& job, QMP_msghandle_t handle) {
   return status;
 }
 
-/// The time limit has passed: names one open transfer, or finds that the last
-/// one has just ended.
-QMP_status_t give_up(const Job& job, QMP_msghandle_t handle) {
+/// The time limit has passed: names one open transfer. If the last one has
+/// ended since the wait's last look, its result counts as if it had been in
+/// time.
+QMP_status_t give_up(Job& job, QMP_msghandle_t handle) {
   int parts = 0;
   int open = 0;
   for (const Transfer* each = handle->first; each != nullptr;
@@ -111,17 +112,18 @@ QMP_status_t give_up(const Job& job, QMP_msghandle_t handle) {
     open += each->is_active() ? 1 : 0;
   }
   if (open == 0) {
-    return QMP_SUCCESS;
+    return retire(job, handle);
   }
   const std::string others = open > 1 ? " and " + std::to_string(open - 1) +
                                             " more of " +
                                             std::to_string(parts) + " parts"
                                       : "";
-  return fail(QMP_TIMEOUT,
-              "QMP_wait: %s%s did not end within %g s: has the other side "
-              "started its part? (QMP_WAIT_TIMEOUT)",
-              describe_active(handle).c_str(), others.c_str(),
-              job.wait_timeout_ms / 1000.0);
+  return keep(handle,
+              fail(QMP_TIMEOUT,
+                   "QMP_wait: %s%s did not end within %g s: has the other side "
+                   "started its part? (QMP_WAIT_TIMEOUT)",
+                   describe_active(handle).c_str(), others.c_str(),
+                   job.wait_timeout_ms / 1000.0));
 }
 
 }  // namespace
@@ -170,7 +172,7 @@ QMP_status_t wait(QMP_msghandle_t handle) {
   }
   switch (mine->exchange.wait(handle->first, mine->wait_timeout_ms)) {
     case 0: return retire(*mine, handle);
-    case 1: return keep(handle, give_up(*mine, handle));
+    case 1: return give_up(*mine, handle);
     default:
       return keep(handle, fail(QMP_ERROR, "QMP_wait: %s has failed: %s",
                                describe_active(handle).c_str(),
