@@ -42,7 +42,6 @@ End* Channels::unused_end() {
     index = unused_ends_.back();
     unused_ends_.pop_back();
   }
-  ++live_ends_;
   return &table_.at_or_new(index);
 }
 
@@ -100,10 +99,11 @@ ChannelHandle Channels::create(int sender, int receiver) {
     end->is_in_use = true;
     end->has_lost_sender = false;
     if (!make_end(*end, sender, receiver)) {
-      release(*end);
+      recycle(*end);
       acp_errno = ACPX_NO_MEMORY;
       return 0;
     }
+    count_live_end();
     handle = handle_of(*end);
     end->waiting_function = nullptr;
     end->sending_rank = sender;
@@ -265,6 +265,12 @@ void Channels::release(End& end) {
     --live_ends_;
   }
   recycle(end);
+}
+
+/// Counts an end that has its memory. release() counts it down.
+void Channels::count_live_end() {
+  const std::lock_guard lock(list_lock_);
+  ++live_ends_;
 }
 
 /// Makes an end available again once it is gone and all its requests were

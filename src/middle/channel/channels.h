@@ -78,6 +78,7 @@ class Channels {
 
   void settle(End& end);
   void release(End& end);
+  void count_live_end();
   void recycle(End& end);
   bool list(End& end);
   void leave(End& end);
@@ -101,7 +102,7 @@ class Channels {
   std::vector<End*> listed_;
   std::vector<std::uint32_t> unused_ends_;
   std::uint32_t ends_made_ = 0;  ///< Ends ever made; grows only.
-  std::uint32_t live_ends_ = 0;  ///< Ends that are not gone.
+  std::uint32_t live_ends_ = 0;  ///< Ends with memory, that are not gone.
   bool has_step_ = false;
 
   std::vector<End*> driven_;  ///< Used by the progress step alone.
