@@ -31,38 +31,40 @@ QMP_msgmem_t declare(std::vector<Run> runs) {
   return as_handle(new MessageMemory(std::move(runs)));
 }
 
-}  // namespace
-
-extern "C" {
-
-/// Every failure sets the error of its cause: no job, a wrong alignment, or no
-/// room in library memory.
-QMP_mem_t* QMP_allocate_aligned_memory(size_t nbytes,
-                                       size_t alignment,
-                                       int flags) {
-  qmp::Job* mine = qmp::job_for("QMP_allocate_memory");
+/// Every failure names `function`, which the program has called, and sets the
+/// error of its cause: no job, a wrong alignment, or no room in library memory.
+QMP_mem_t* allocate(const char* function,
+                    std::size_t bytes,
+                    std::size_t alignment) {
+  qmp::Job* mine = qmp::job_for(function);
   if (mine == nullptr) {
     return nullptr;
   }
-  // The flags are hints, and one kind of memory serves all of them best.
-  static_cast<void>(flags);
   if (alignment != QMP_ALIGN_ANY && !std::has_single_bit(alignment)) {
-    return fail_null(QMP_INVALID_ARG,
-                     "QMP_allocate_aligned_memory: alignment %zu is no power "
-                     "of two",
-                     alignment);
+    return fail_null(QMP_INVALID_ARG, "%s: alignment %zu is no power of two",
+                     function, alignment);
   }
-  const qmp::Block block = mine->exchange.library().allocate(nbytes, alignment);
+  const qmp::Block block = mine->exchange.library().allocate(bytes, alignment);
   if (!block) {
-    return fail_null(QMP_NOMEM_ERR, "QMP_allocate_memory: no %zu bytes left",
-                     nbytes);
+    return fail_null(QMP_NOMEM_ERR, "%s: no %zu bytes left", function, bytes);
   }
   return new QMP_mem_struct{block};
 }
 
+}  // namespace
+
+extern "C" {
+
+QMP_mem_t* QMP_allocate_aligned_memory(size_t nbytes,
+                                       size_t alignment,
+                                       int flags) {
+  // The flags are hints, and one kind of memory serves all of them best.
+  static_cast<void>(flags);
+  return allocate("QMP_allocate_aligned_memory", nbytes, alignment);
+}
+
 QMP_mem_t* QMP_allocate_memory(size_t nbytes) {
-  return QMP_allocate_aligned_memory(nbytes, QMP_ALIGN_DEFAULT,
-                                     QMP_MEM_DEFAULT);
+  return allocate("QMP_allocate_memory", nbytes, QMP_ALIGN_DEFAULT);
 }
 
 void* QMP_get_memory_pointer(QMP_mem_t* mem) {

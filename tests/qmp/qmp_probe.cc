@@ -54,6 +54,10 @@ void outside() {
   expect(QMP_declare_send_to(nullptr, 0, 0) == nullptr, "QMP_declare_send_to");
   expect(QMP_declare_multiple(nullptr, 0) == nullptr, "QMP_declare_multiple");
   expect(QMP_allocate_memory(8) == nullptr, "QMP_allocate_memory");
+  expect(QMP_allocate_aligned_memory(8, 64, 0) == nullptr &&
+             std::string_view(QMP_get_error_string(nullptr))
+                 .starts_with("QMP_allocate_aligned_memory: "),
+         "QMP_allocate_aligned_memory");
   expect(QMP_layout_grid(&one, 1) == QMP_NOT_INITED, "QMP_layout_grid");
   expect(QMP_declare_logical_topology(&one, 1) == QMP_NOT_INITED, "topology");
   expect(QMP_comm_split(nullptr, 0, 0, nullptr) == QMP_NOT_INITED, "split");

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <numeric>
+#include <string>
 
 #include "qmp_case.h"
 
@@ -310,7 +311,13 @@ SPMD_CASE(qmp_allocate_memory,
     }
   }
   EXPECT_NULL(QMP_allocate_aligned_memory(10, 48, 0), QMP_INVALID_ARG);
+  const std::string much = std::to_string(SIZE_MAX / 2);
   EXPECT_NULL(QMP_allocate_memory(SIZE_MAX / 2), QMP_NOMEM_ERR);
+  EXPECT_EQ(std::string(QMP_get_error_string(nullptr)),
+            "QMP_allocate_memory: no " + much + " bytes left");
+  EXPECT_NULL(QMP_allocate_aligned_memory(SIZE_MAX / 2, 64, 0), QMP_NOMEM_ERR);
+  EXPECT_EQ(std::string(QMP_get_error_string(nullptr)),
+            "QMP_allocate_aligned_memory: no " + much + " bytes left");
   EXPECT(QMP_get_memory_pointer(nullptr) == nullptr);
   QMP_free_memory(nullptr);
 
