@@ -27,7 +27,7 @@ namespace acp::api {
 
 namespace {
 
-std::mutex g_life_mutex;  // guards the next two, and making the task
+std::mutex g_life_mutex;  // guards the next one, and making the task
 bool g_has_been_initialized = false;
 
 LogLevel level_named(std::string_view name) {

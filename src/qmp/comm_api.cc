@@ -172,7 +172,7 @@ QMP_status_t free_comm(Job& mine, QMP_comm_t comm) {
                 "QMP_comm_free: a send or receive on it is active");
   }
   // After the second meeting no node writes to this one here (docs/qmp.md,
-  // "Waiting").
+  // "Freeing a communicator").
   QMP_status_t status = qmp::meet(mine, *comm);
   if (status != QMP_SUCCESS) {
     return keep(mine, comm, status);

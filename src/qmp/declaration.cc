@@ -151,7 +151,6 @@ QMP_msghandle_t declare_multiple(QMP_msghandle_t* handles, int count) {
     return fail_null(QMP_NOMEM_ERR, "no memory for a multiple of %d handles",
                      count);
   }
-  result->is_multiple = true;
   for (QMP_msghandle_t part : parts) {
     if (part->first != nullptr) {
       (result->last != nullptr ? result->last->next : result->first) =

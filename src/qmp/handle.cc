@@ -139,7 +139,7 @@ std::string describe_active(QMP_msghandle_t handle) {
 }
 
 /// Refuses a handle of which any transfer is active before it starts the first
-/// one. A start also ends transfers that are done, as a wait would.
+/// one. A start also ends transfers that are done, and drops their results.
 QMP_status_t start(QMP_msghandle_t handle) {
   Job* mine = job_for("QMP_start");
   if (mine == nullptr || handle == nullptr) {

@@ -16,7 +16,6 @@
 struct QMP_msghandle_struct {
   qmp::Transfer* first = nullptr;  ///< Null: a multiple of no handles.
   qmp::Transfer* last = nullptr;
-  bool is_multiple = false;
   qmp::Failure failure;  ///< QMP_get_error_string returns it.
 
   bool is_active() const {

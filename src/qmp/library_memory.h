@@ -29,8 +29,6 @@ class Arena {
 
   bool is_empty() const { return used_.empty(); }
 
-  std::byte* base() const { return base_; }
-
   acp_ga_t address_of(const std::byte* memory) const {
     return address_ + static_cast<std::uint64_t>(memory - base_);
   }

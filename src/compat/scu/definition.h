@@ -30,13 +30,13 @@ Parsed parse(const std::string& text);
 /// file commsMPI.def beside the executable.
 Parsed find_definition();
 
-/// The number at index `index`, from 0, of a file of numbers.
 /// A seed, or the reason why there is none.
 struct Seed {
   unsigned int value = 0;
   std::string failure;
 };
 
+/// Returns the number at `index`, from 0, of a file of numbers.
 Seed seed_from(const std::string& file, int index);
 
 }  // namespace scu

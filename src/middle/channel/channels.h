@@ -96,7 +96,8 @@ class Channels {
 
   SpinLock connector_lock_;  ///< Guards connector_.
   Connector connector_{site_};
-  std::uint64_t closed_ends_seen_ = 0;  ///< Used by the progress step alone.
+  /// Used by the progress step; init() makes it 0.
+  std::uint64_t closed_ends_seen_ = 0;
 
   SpinLock list_lock_;  ///< Guards the members up to has_step_.
   std::vector<End*> listed_;

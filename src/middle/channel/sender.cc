@@ -222,7 +222,7 @@ bool Sender::ask_for_credit() {
     return false;
   }
   store(direct_->wants_credit, 1);
-  fence();  // pairs with the fence in Receiver::return_credit
+  fence();  // pairs with the fence in RingReader::return_credit
   return true;
 }
 

@@ -87,8 +87,8 @@ inline acpx_op_t get8(acp_ga_t word, acp_ga_t to) {
   return {ACPX_GET, 0, word, to, 8, 0, 0};
 }
 
-/// Set while this thread calls the basic layer with an end's lock held. That
-/// call may make progress, and the channels' step must not try to take the lock
+/// Set while this thread calls a layer below with an end's lock held. That call
+/// may run progress steps, and the channels' step must not try to take the lock
 /// again.
 inline thread_local constinit bool is_busy = false;
 
