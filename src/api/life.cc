@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -27,8 +28,9 @@ namespace acp::api {
 
 namespace {
 
-std::mutex g_life_mutex;  // guards the next one, and making the task
-bool g_has_been_initialized = false;
+std::mutex g_life_mutex;  // guards making the task
+// Written under the mutex. An error line of any thread may ask is_finalized().
+std::atomic<bool> g_has_been_initialized{false};
 
 LogLevel level_named(std::string_view name) {
   for (const auto& [level, text] : {std::pair{LogLevel::kError, "error"},
