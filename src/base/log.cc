@@ -147,8 +147,10 @@ void set_error_action(ErrorAction action) noexcept {
   g_error_action.store(action, std::memory_order_relaxed);
 }
 
+/// The C library has the texts of all errors that it knows. It writes into the
+/// buffer only "Unknown error N", in the user's language.
 const char* errno_text(int error) noexcept {
-  thread_local std::array<char, 128> buffer;
+  thread_local std::array<char, 64> buffer;
   return ::strerror_r(error, buffer.data(), buffer.size());
 }
 
