@@ -3,6 +3,7 @@
 // ranks.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -241,4 +242,45 @@ SPMD_CASE(local_map_merge_move,
           "acp_merge_local_map, acp_move_local_map: no element is lost when "
           "all call them at once") {
   run_merges_and_moves<Maps>();
+}
+
+// A reader that copies a large element knows by this number whether the element
+// was removed meanwhile and its block used again.
+SPMD_CASE(serial_numbers_differ,
+          "map: the blocks of large elements have different serial numbers") {
+  // The block's first word, 16 bytes in front of the key, is its number.
+  constexpr std::size_t kHeaderBytes = 16;
+  constexpr std::uint64_t kKeys = 30;
+  const Scratch scratch;
+  acp_map_t map{};
+  if (acp_rank() == 0) {
+    map = Maps::create(all_ranks());
+    EXPECT(map.ga != ACP_GA_NULL);
+  }
+  map = {spmd::broadcast(map.ga, 0), static_cast<std::size_t>(acp_procs()), 20};
+  const std::uint64_t first = static_cast<std::uint64_t>(acp_rank()) * kKeys;
+  for (std::uint64_t key = first; key < first + kKeys; ++key)
+    Maps::insert(scratch, map, key, kNew);
+  acp_sync();
+  if (acp_rank() == 0) {
+    std::set<std::uint64_t> numbers;
+    std::size_t elements = 0;
+    for (acp_map_it_t it = acp_begin_map(map); it.elem != ACP_GA_NULL;
+         it = acp_increment_map_it(it)) {
+      const acp_pair_t pair = acp_dereference_map_it(it);
+      if (pair.second.size == 8) continue;
+      std::uint64_t number = 0;
+      std::memcpy(
+          &number,
+          scratch.get({pair.first.ga - kHeaderBytes, sizeof number}).data(),
+          sizeof number);
+      EXPECT(number != 0);
+      numbers.insert(number);
+      ++elements;
+    }
+    EXPECT_EQ(elements, kKeys / 3 * static_cast<std::size_t>(acp_procs()));
+    EXPECT_EQ(numbers.size(), elements);
+    acp_destroy_map(map);
+  }
+  acp_sync();
 }

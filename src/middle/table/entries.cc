@@ -3,6 +3,8 @@
 // caller holds the bucket's lock.
 #include "middle/table/entries.h"
 
+#include <atomic>
+
 #include "acp/gma.h"
 
 namespace acp::middle::table {
@@ -101,6 +103,28 @@ void set_found(Found& found,
                      : 0;
 }
 
+namespace {
+
+/// Returns a serial number that no other insert of the job gets. It is made of
+/// rank + 1 and a count of this process. acp_reset may give the rank to another
+/// process, but it ends all tables first.
+std::uint64_t new_serial(int rank) {
+  constexpr int kCountBits = 44;  // rank + 1 has 20 bits
+  constexpr std::uint64_t kCountMask = (std::uint64_t{1} << kCountBits) - 1;
+  // Relaxed: only the numbers have to differ.
+  static std::atomic<std::uint64_t> count{0};
+  const std::uint64_t number =
+      (static_cast<std::uint64_t>(rank) + 1) << kCountBits |
+      (count.fetch_add(1, std::memory_order_relaxed) & kCountMask);
+  // An odd factor keeps the numbers different, and never makes one 0. Other
+  // data that uses the memory of a block later is not likely to have them.
+  return number * 0x9e37'79b9'7f4a'7c15;
+}
+
+}  // namespace
+
+/// An element that fits an area needs no memory. A larger one gets a block and
+/// a serial number.
 bool NewElement::make(const Call& call,
                       const Key& key,
                       acp_ga_t value,
@@ -118,6 +142,7 @@ bool NewElement::make(const Call& call,
   value_ = value;
   block_.allocate(kBlockHeaderBytes + padded(key_bytes_) + value_bytes,
                   call.rank);
+  serial_ = new_serial(call.site->rank());
   return block_.is_good();
 }
 
@@ -126,8 +151,7 @@ bool NewElement::make(const Call& call,
 void NewElement::write(Chain& chain,
                        LockedBuckets& buckets,
                        std::size_t entry,
-                       const Key& key,
-                       std::uint32_t uid) {
+                       const Key& key) {
   const std::uint64_t generation =
       Entry{buckets.words().entries[entry]}.generation() + 1;
   if (!block_.is_good()) {
@@ -137,20 +161,16 @@ void NewElement::write(Chain& chain,
                    area_);
     return;
   }
-  // Different for each element that is ever written to this entry.
-  const std::uint64_t serial =
-      std::uint64_t{uid} << 32 |
-      ((buckets.words().begin + 1) * 8 + entry + 1) % 0xffff'ffff;
   const acp_ga_t first = block_.ga() + kBlockHeaderBytes;
   chain.put(first, key_, key_bytes_);
   if (value_bytes_ != 0) {
     chain.put(first + padded(key_bytes_), value_, value_bytes_);
   }
-  chain.put8(block_.ga(), serial);
+  chain.put8(block_.ga(), serial_);
   area_[0] = block_.ga();
   area_[1] = key_bytes_;
   area_[2] = value_bytes_;
-  area_[3] = serial;
+  area_[3] = serial_;
   buckets.change(
       chain, entry,
       Entry::make(State::kBlock, generation, key.fingerprint(), 0, 0), area_);

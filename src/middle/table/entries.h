@@ -117,8 +117,7 @@ class NewElement {
   void write(structure::Chain& chain,
              LockedBuckets& buckets,
              std::size_t entry,
-             const Key& key,
-             std::uint32_t uid);
+             const Key& key);
 
  private:
   // The thread of the call alone uses these fields, so no lock guards them.
@@ -127,9 +126,11 @@ class NewElement {
   std::uint64_t area_[kAreaBytes / 8] = {};
   std::uint64_t key_bytes_ = 0;
   std::uint64_t value_bytes_ = 0;
-  // Set when there is a block: where its key and its value come from.
+  // Set when there is a block: where its key and its value come from, and its
+  // serial number.
   acp_ga_t key_ = ACP_GA_NULL;
   acp_ga_t value_ = ACP_GA_NULL;
+  std::uint64_t serial_ = 0;
   structure::Block block_;  ///< Given away by write().
 };
 

@@ -198,7 +198,7 @@ bool insert_many(const Call& call,
         continue;
       }
       Chain chain(flights.scratch);
-      added.write(chain, buckets, entry, one.key, one.location.uid);
+      added.write(chain, buckets, entry, one.key);
       buckets.count(chain, 1);
       buckets.unlock_in(chain);
       outcomes[first + i] = Outcome::kInserted;

@@ -121,7 +121,6 @@ Match search_locked(Scratch& scratch,
 bool put_entry(Scratch& scratch,
                const Key& key,
                NewElement& element,
-               const Location& location,
                LockedBuckets& buckets) {
   std::size_t entry = 0;
   if (!buckets.find_room(entry)) {
@@ -129,7 +128,7 @@ bool put_entry(Scratch& scratch,
   }
   scratch.clear();
   Chain chain(scratch);
-  element.write(chain, buckets, entry, key, location.uid);
+  element.write(chain, buckets, entry, key);
   buckets.count(chain, 1);
   buckets.unlock_in(chain);
   return chain.run();
@@ -141,14 +140,13 @@ bool put_entry(Scratch& scratch,
 bool replace(Scratch& scratch,
              const Key& key,
              NewElement& element,
-             const Location& location,
              LockedBuckets& buckets,
              std::size_t entry) {
   const Entry old{buckets.words().entries[entry]};
   const BlockArea area = block_in(buckets.words(), entry);
   scratch.clear();
   Chain chain(scratch);
-  element.write(chain, buckets, entry, key, location.uid);
+  element.write(chain, buckets, entry, key);
   if (old.state() == State::kBlock) {
     // a reader that has the old entry sees this and retries
     chain.put8(area.block, 0);
@@ -256,9 +254,9 @@ Outcome insert(const Call& call,
             !added.make(there, key, source.ga(), value.size)) {
           return Outcome::kFailed;
         }
-        const bool is_done =
-            is_there ? replace(scratch, key, added, location, buckets, entry)
-                     : put_entry(scratch, key, added, location, buckets);
+        const bool is_done = is_there
+                                 ? replace(scratch, key, added, buckets, entry)
+                                 : put_entry(scratch, key, added, buckets);
         return !is_done   ? Outcome::kFailed
                : is_there ? Outcome::kPresent
                           : Outcome::kInserted;
@@ -308,7 +306,7 @@ Outcome upsert_add8(const Call& call,
         NewElement added;
         if (match != Match::kNo ||
             !added.make(there, key, value_scratch.data_ga(), 8) ||
-            !put_entry(scratch, key, added, location, buckets)) {
+            !put_entry(scratch, key, added, buckets)) {
           return Outcome::kFailed;
         }
         old = 0;
