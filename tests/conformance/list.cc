@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <list>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "acp.h"
@@ -663,6 +665,55 @@ SPMD_CASE(acp_list_refuses_iterators,
          (std::vector<std::uint64_t>{10, 11, 12, 13}));
   acp_destroy_list(list);
   acp_destroy_list(other);
+}
+
+// Another thread removes the element to which this thread came last. The memory
+// of that element then becomes a larger one's.
+SPMD_CASE(acp_insert_list_sizes,
+          "acp_insert_list: dereferencing gives the size of the new element, "
+          "also in memory of an old one") {
+  const Scratch scratch;
+  const int me = acp_rank();
+  const acp_list_t list = acp_create_list(me);
+  const acp_list_t source = acp_create_list(me);
+  acp_push_back_list(source, {scratch.ga(), 16}, me);
+  const acp_list_it_t source_begin = acp_begin_list(source);
+  const auto insert_one = [&] {
+    return acp_insert_list(acp_end_list(list), {scratch.ga(), 16}, me);
+  };
+  const auto insert_range = [&] {
+    return acp_insert_range_list(acp_end_list(list), source_begin,
+                                 acp_end_list(source));
+  };
+  const std::function<acp_list_it_t()> inserts[] = {insert_one, insert_range};
+  for (const auto& insert : inserts) {
+    acp_push_back_list(list, scratch.put_word(1), me);
+    EXPECT_EQ(acp_dereference_list_it(acp_begin_list(list)).size,
+              std::size_t{8});
+    std::thread([&] { acp_pop_front_list(list); }).join();
+    const acp_list_it_t added = insert();
+    EXPECT_EQ(acp_dereference_list_it(added).size, std::size_t{16});
+    acp_pop_front_list(list);
+  }
+  EXPECT_EQ(int{acp_errno}, 0);
+  acp_destroy_list(list);
+  acp_destroy_list(source);
+}
+
+// Handles and elements have the addresses of the life before.
+SPMD_CASE(acp_reset_forgets_sizes,
+          "acp_reset: dereferencing gives the sizes of this life's elements") {
+  const int me = acp_rank();
+  for (const std::size_t size : {8, 16}) {
+    EXPECT_EQ(acp_reset(me), 0);
+    const Scratch scratch;
+    const acp_list_t list = acp_create_list(me);
+    acp_push_back_list(list, {scratch.ga(), size}, me);
+    // The iterator comes from a thread, so this thread has not come to it.
+    acp_list_it_t begin{};
+    std::thread([&] { begin = acp_begin_list(list); }).join();
+    EXPECT_EQ(acp_dereference_list_it(begin).size, size);
+  }
 }
 
 // Makes and destroys lists on the neighbour's heap, and then allocates nearly

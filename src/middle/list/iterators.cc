@@ -16,9 +16,10 @@ namespace {
 
 /// The element that this thread came to last, with its size, which the link to
 /// it told. Dereferencing it then needs no round trip. An operation that
-/// removes or moves elements clears this.
+/// removes, moves or inserts elements clears this.
 struct Known {
   acp_ga_t list = ACP_GA_NULL;
+  std::uint64_t life = 0;  ///< acp_reset gives addresses to other lists.
   Link link;
 };
 
@@ -53,9 +54,15 @@ bool read_header(const Call& call, acp_ga_t element, Header& header) {
 }
 
 /// Remembers the element, and returns its iterator.
-acp_list_it_t arrive(acp_list_t list, Link link) {
-  t_known = {list.ga, link};
-  return {list, link.ga};
+acp_list_it_t arrive(const Call& call, Link link) {
+  t_known = {call.handle, call.site->life(), link};
+  return {{call.handle}, link.ga};
+}
+
+/// Whether this thread came to the iterator's element last.
+bool is_known(const Call& call, acp_ga_t element) {
+  return t_known.list == call.handle && t_known.link.ga == element &&
+         t_known.life == call.site->life();
 }
 
 }  // namespace
@@ -65,9 +72,14 @@ void forget_sizes() {
 }
 
 acp_list_it_t first_of(acp_list_t list) {
+  constexpr const char* kName = "acp_begin_list";
+  Call call;
   Ends ends;
-  read("acp_begin_list", list.ga, ends);
-  return arrive(list, ends.head);
+  if (!structure::begin_call(call, kName, Kind::kList, list.ga) ||
+      !read(kName, list.ga, ends)) {
+    return {list, ACP_GA_NULL};
+  }
+  return arrive(call, ends.head);
 }
 
 acp_list_it_t next_of(const char* function, acp_list_it_t it) {
@@ -77,7 +89,7 @@ acp_list_it_t next_of(const char* function, acp_list_it_t it) {
       it.elem == ACP_GA_NULL || !read_header(call, it.elem, header)) {
     return {it.list, ACP_GA_NULL};
   }
-  return arrive(it.list, header.next.link());
+  return arrive(call, header.next.link());
 }
 
 acp_list_it_t previous_of(const char* function, acp_list_it_t it) {
@@ -88,14 +100,13 @@ acp_list_it_t previous_of(const char* function, acp_list_it_t it) {
   if (it.elem == ACP_GA_NULL) {
     Ends ends;
     read(function, it.list.ga, ends);
-    return arrive(it.list, ends.tail);
+    return arrive(call, ends.tail);
   }
   Header header;
   if (!read_header(call, it.elem, header)) {
     return {it.list, ACP_GA_NULL};
   }
-  return header.prev.ga == ACP_GA_NULL ? it
-                                       : arrive(it.list, header.prev.link());
+  return header.prev.ga == ACP_GA_NULL ? it : arrive(call, header.prev.link());
 }
 
 acp_list_it_t advance(acp_list_it_t it, int n) {
@@ -128,14 +139,14 @@ acp_element_t element_at(acp_list_it_t it) {
     structure::fail_text(call, ACPX_BAD_ADDRESS, "the end has no element");
     return {ACP_GA_NULL, 0};
   }
-  if (t_known.list == it.list.ga && t_known.link.ga == it.elem) {
+  if (is_known(call, it.elem)) {
     return {data_of(it.elem), t_known.link.size};
   }
   Header header;
   if (!read_header(call, it.elem, header)) {
     return {ACP_GA_NULL, 0};
   }
-  arrive(it.list, {it.elem, header.size});
+  arrive(call, {it.elem, header.size});
   return {data_of(it.elem), header.size};
 }
 

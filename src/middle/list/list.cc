@@ -189,6 +189,7 @@ bool insert(acp_list_it_t& it, acp_element_t data, int rank) {
   if (!locked.commit()) {
     return false;
   }
+  forget_sizes();
   it.elem = link.ga;
   return true;
 }

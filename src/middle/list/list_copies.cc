@@ -176,6 +176,7 @@ bool insert_range(acp_list_it_t& it, acp_list_it_t start, acp_list_it_t end) {
     return false;
   }
   locked.link(run);
+  forget_sizes();
   it.elem = run.first.ga;
   copies.give();
   return locked.commit();
