@@ -2,6 +2,7 @@
 // which tells where the block was allocated.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,52 @@ SPMD_CASE(debug_poison, "debug: freed bytes are poisoned") {
   EXPECT_EQ(report_of(ga), std::string());
   EXPECT_EQ(int{bytes[0]}, 0xdd);
   EXPECT_EQ(int{bytes[95]}, 0xdd);
+}
+
+// The source is in the bytes of before the first growth. The second growth
+// frees them.
+SPMD_CASE(debug_sources_in_old_bodies,
+          "debug: a growth reads its source before it frees the old bytes") {
+  constexpr std::size_t kBytes = 64;
+  const int me = acp_rank();
+  const acp_ga_t memory = acp_query_starter_ga(me);
+  std::memset(acp_query_address(memory), 7, kBytes);
+  const auto is_right = [](acp_ga_t ga) {
+    const auto* bytes = static_cast<unsigned char*>(acp_query_address(ga));
+    return std::all_of(bytes, bytes + kBytes,
+                       [](unsigned char byte) { return byte == 7; });
+  };
+  const auto push = [&](acp_vector_t to, acp_ga_t source) {
+    acp_push_back_vector(to, source, kBytes);
+  };
+  const auto insert = [&](acp_vector_t to, acp_ga_t source) {
+    acp_insert_vector(acp_end_vector(to), source, kBytes);
+  };
+  const std::function<void(acp_vector_t, acp_ga_t)> additions[] = {push,
+                                                                   insert};
+  for (const auto& add : additions) {
+    const acp_vector_t vector = acp_create_vector(0, me);
+    push(vector, memory);
+    const acp_ga_t old = acp_at_vector(vector, 0);
+    push(vector, memory);
+    EXPECT_EQ(acp_capacity_vector(vector), 2 * kBytes);
+    add(vector, old);
+    EXPECT(is_right(acp_at_vector(vector, 2 * kBytes)));
+    acp_destroy_vector(vector);
+  }
+  for (const auto& add : {acp_push_back_deque, acp_push_front_deque}) {
+    const acp_deque_t deque = acp_create_deque(0, me);
+    acp_push_back_deque(deque, memory, kBytes);
+    const acp_ga_t old = acp_at_deque(deque, 0);
+    acp_push_back_deque(deque, memory, kBytes);
+    EXPECT_EQ(acp_capacity_deque(deque), 2 * kBytes);
+    add(deque, old, kBytes);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT(is_right(acp_at_deque(deque, i * static_cast<int>(kBytes))));
+    }
+    acp_destroy_deque(deque);
+  }
+  EXPECT_EQ(int{acp_errno}, 0);
 }
 
 SPMD_CASE(debug_race, "debug: of many frees of one block one is right") {

@@ -91,7 +91,8 @@ bool push(const char* function,
     return false;
   }
   const std::uint64_t index = end == End::kFront ? 0 : locked.shape.size;
-  if (!structure::open_gap(call, locked.shape, index, size)) {
+  structure::Block outdated;
+  if (!structure::open_gap(call, locked.shape, index, size, outdated)) {
     return false;
   }
   const acp_ga_t to = locked.shape.at(index);

@@ -223,12 +223,14 @@ bool Source::add_put(Chain& chain, acp_ga_t to) const {
 namespace {
 
 /// Moves the bytes to a new body with a gap at `index`. The old body stays
-/// until the next growth, because callers may have addresses in it.
+/// until the next growth, because callers may have addresses in it. `outdated`
+/// gets the body that was kept until now.
 bool rebuild(const Call& call,
              Shape& shape,
              std::uint64_t index,
              std::uint64_t gap,
-             std::uint64_t capacity) {
+             std::uint64_t capacity,
+             Block& outdated) {
   if (capacity > kMostBytes) {
     fail_numbers(call, ACPX_TOO_LARGE, "bytes",
                  static_cast<long long>(capacity), "at most", kMostBytes);
@@ -249,7 +251,7 @@ bool rebuild(const Call& call,
            {body + head + index + gap, shape.at(index), shape.size - index}})) {
     return false;
   }
-  acp_free(shape.old_body);
+  outdated.own(shape.old_body);
   shape = {block.give(), capacity, head, size, shape.body};
   return true;
 }
@@ -268,7 +270,8 @@ std::uint64_t grown(const Call& call, const Shape& shape, std::uint64_t size) {
 bool open_gap(const Call& call,
               Shape& shape,
               std::uint64_t index,
-              std::uint64_t bytes) {
+              std::uint64_t bytes,
+              Block& outdated) {
   const std::uint64_t tail = shape.size - index;
   if (call.kind == Kind::kDeque && shape.size == 0 && bytes <= shape.capacity) {
     shape.head = (shape.capacity - bytes) / 2 / 64 * 64;
@@ -297,7 +300,7 @@ bool open_gap(const Call& call,
     return true;
   }
   return rebuild(call, shape, index, bytes,
-                 grown(call, shape, shape.size + bytes));
+                 grown(call, shape, shape.size + bytes), outdated);
 }
 
 bool close_gap(const Call& call,
@@ -321,9 +324,11 @@ bool close_gap(const Call& call,
 }
 
 bool reserve(const Call& call, Shape& shape, std::uint64_t capacity) {
+  Block outdated;
   return capacity <= shape.capacity ||
          rebuild(call, shape, shape.size, 0,
-                 rounded_capacity(std::min(capacity, kMostBytes + 1)));
+                 rounded_capacity(std::min(capacity, kMostBytes + 1)),
+                 outdated);
 }
 
 void replace(Shape& shape, Block& block, std::uint64_t bytes) {

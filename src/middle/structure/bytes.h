@@ -50,8 +50,11 @@ class Block {
 
   acp_ga_t ga() const { return ga_; }
 
-  /// Call this only on a Block that owns nothing.
+  /// Call allocate() and own() only on a Block that owns nothing.
   void allocate(std::size_t bytes, int rank);
+
+  void own(acp_ga_t ga) { ga_ = ga; }
+
   void take(Block& other);
 
   acp_ga_t give() {
@@ -120,12 +123,16 @@ inline std::uint64_t rounded_capacity(std::uint64_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
-/// Makes a gap of `bytes` bytes at `index`, whose content is undefined. False:
-/// there is no memory and nothing has changed, or the job is ending.
+/// Makes a gap of `bytes` bytes at `index`, whose content is undefined. If the
+/// bytes move to a new body, `outdated` gets the old body of before. The
+/// caller's source may lie there, so the caller frees it after it has filled
+/// the gap. False: there is no memory and nothing has changed, or the job is
+/// ending.
 [[nodiscard]] bool open_gap(const Call& call,
                             Shape& shape,
                             std::uint64_t index,
-                            std::uint64_t bytes);
+                            std::uint64_t bytes,
+                            Block& outdated);
 
 /// Removes `bytes` bytes at `index`. The caller has checked that they exist.
 [[nodiscard]] bool close_gap(const Call& call,

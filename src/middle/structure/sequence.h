@@ -358,7 +358,8 @@ class Sequence {
                      std::uint64_t index,
                      acp_ga_t from,
                      std::uint64_t bytes) {
-    return open_gap(access.call(), access.shape, index, bytes) &&
+    Block outdated;
+    return open_gap(access.call(), access.shape, index, bytes, outdated) &&
            move_all({{access.shape.at(index), from, bytes}}) && access.commit();
   }
 

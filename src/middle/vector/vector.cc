@@ -200,7 +200,9 @@ bool wait_for_next(Scratch& scratch, const Call& call, Reservations old) {
 
 bool append(FrozenVector& frozen, const Source& source) {
   const std::uint64_t size = frozen.shape.size;
-  if (!structure::open_gap(frozen.call(), frozen.shape, size, source.bytes())) {
+  structure::Block outdated;
+  if (!structure::open_gap(frozen.call(), frozen.shape, size, source.bytes(),
+                           outdated)) {
     return false;  // the destructor thaws the unchanged vector
   }
   return source.copy_to(frozen.shape.at(size)) && frozen.commit();
