@@ -15,8 +15,9 @@
  *  4. With the setting ACP_MALLOC_DEBUG=on, acp_free reports addresses that
  *     are no block in use and blocks that were written beyond their end, and
  *     acp_finalize lists blocks that were never freed.
- *  5. In a progress step, only heaps of the own host can be used; others fail
- *     with ACPX_AGAIN.
+ *  5. acp_free works in a progress step, too, on every heap. acp_malloc is sure
+ *     to work there only on heaps that acpx_pointer reaches, and only where
+ *     acpx_atomics_agree returns 1. On other heaps it can fail with ACPX_AGAIN.
  */
 #ifndef ACP_MALLOC_H
 #define ACP_MALLOC_H

@@ -1,6 +1,7 @@
 // Tests of ACP_MALLOC_DEBUG=on: each kind of mistake is reported in one line,
 // which tells where the block was allocated.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -150,6 +151,50 @@ SPMD_CASE(debug_sources_in_old_bodies,
     acp_destroy_deque(deque);
   }
   EXPECT_EQ(int{acp_errno}, 0);
+}
+
+namespace {
+
+/// Addresses that a progress step frees.
+struct FreeingStep {
+  std::vector<acp_ga_t> addresses;
+  std::atomic<bool> is_done{false};  // pairs with the thread that waits
+
+  static int run(void* arg) {
+    auto& step = *static_cast<FreeingStep*>(arg);
+    if (step.is_done.load()) return 0;
+    for (const acp_ga_t ga : step.addresses)
+      acp_free(ga);
+    step.is_done.store(true);
+    return 1;
+  }
+
+  static int has_run(void* arg) {
+    return static_cast<FreeingStep*>(arg)->is_done.load() ? 1 : 0;
+  }
+};
+
+}  // namespace
+
+SPMD_CASE(debug_free_in_a_step,
+          "debug: a progress step frees on every heap, and its wrong frees are "
+          "reported") {
+  for (const int rank : {acp_rank(), spmd::right_of(acp_rank())}) {
+    const acp_ga_t good = acp_malloc(100, rank);
+    const acp_ga_t other = acp_malloc(100, rank);
+    FreeingStep step;
+    step.addresses = {good, other + 48};
+    spmd::StderrCapture capture;
+    EXPECT_EQ(acpx_add_progress(FreeingStep::run, &step), 0);
+    EXPECT_EQ(acpx_wait_until(FreeingStep::has_run, &step, spmd::kPatience), 0);
+    EXPECT_EQ(acpx_remove_progress(FreeingStep::run, &step), 0);
+    acp_free(other);
+    const std::string text = capture.stop();
+    acp_errno = 0;
+    EXPECT(text.find("48 bytes into a block") != std::string::npos);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+    expect_report(good, {"freed already by rank", me()});
+  }
 }
 
 SPMD_CASE(debug_race, "debug: of many frees of one block one is right") {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/spmd.h"
@@ -284,6 +285,89 @@ SPMD_CASE(acp_malloc_threads, "acp_malloc: from four threads of each rank") {
   }
   EXPECT(is_good.load());
   EXPECT_EQ(acpx_trim_malloc(), 0);
+  EXPECT_EQ(acp_sync(), 0);
+}
+
+namespace {
+
+/// Blocks that a progress step frees, and what its calls left in acp_errno.
+struct FreeingStep {
+  std::vector<acp_ga_t> blocks;
+  int error = 0;
+  std::atomic<bool> is_done{false};  // pairs with the thread that waits
+
+  static int run(void* arg) {
+    auto& step = *static_cast<FreeingStep*>(arg);
+    if (step.is_done.load()) return 0;
+    acp_errno = 0;
+    for (const acp_ga_t ga : step.blocks)
+      acp_free(ga);
+    step.error = acp_errno;
+    step.is_done.store(true);
+    return 1;
+  }
+
+  static int has_run(void* arg) {
+    return static_cast<FreeingStep*>(arg)->is_done.load() ? 1 : 0;
+  }
+};
+
+void free_in_a_step(std::vector<acp_ga_t> blocks) {
+  FreeingStep step;
+  step.blocks = std::move(blocks);
+  EXPECT_EQ(acpx_add_progress(FreeingStep::run, &step), 0);
+  EXPECT_EQ(acpx_wait_until(FreeingStep::has_run, &step, spmd::kPatience), 0);
+  EXPECT_EQ(acpx_remove_progress(FreeingStep::run, &step), 0);
+  EXPECT_EQ(step.error, 0);
+}
+
+}  // namespace
+
+// The second large block has no room before the first one is free.
+SPMD_CASE(acp_free_in_a_step,
+          "acp_free: also in a progress step, on every heap") {
+  std::size_t largest = 0;
+  if (acp_rank() == 0) {
+    largest = largest_block(0);
+    for (const int rank : {0, acp_procs() - 1}) {
+      std::vector<acp_ga_t> small;
+      for (int i = 0; i < 100; ++i) {
+        small.push_back(acp_malloc(100, rank));
+        EXPECT(small.back() != ACP_GA_NULL);
+      }
+      free_in_a_step(small);
+      for (int i = 0; i < 3; ++i) {
+        const acp_ga_t large = acp_malloc(largest / 3 * 2, rank);
+        EXPECT(large != ACP_GA_NULL);
+        free_in_a_step({large});
+      }
+    }
+  }
+  EXPECT_EQ(acp_sync(), 0);
+  expect_all_free(spmd::broadcast(largest, 0));
+}
+
+// The ends of a channel free their memory in the progress step of channels.
+SPMD_CASE(channels_give_memory_back,
+          "acp_free_ch: the heaps get the memory of both ends back") {
+  SPMD_NEEDS_RANKS(2);
+  // All rings together would fill the receiver's heap.
+  const std::uint64_t rounds =
+      setting("ACP_HEAP_SIZE") / setting("ACP_CH_BUFFER") + 32;
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    if (acp_rank() < 2) {
+      const acp_ch_t ch = acp_create_ch(0, 1);
+      EXPECT(ch != ACP_CH_NULL);
+      // The message connects the ends, and keeps the ranks together.
+      std::uint64_t word = 17;
+      const acp_request_t request = acp_rank() == 0
+                                        ? acp_nbsend_ch(ch, &word, sizeof word)
+                                        : acp_nbrecv_ch(ch, &word, sizeof word);
+      EXPECT(acp_wait_ch(request) != SIZE_MAX);
+      EXPECT_EQ(acp_free_ch(ch), 0);
+    }
+    if (i % 16 == 15) EXPECT_EQ(acp_sync(), 0);
+  }
   EXPECT_EQ(acp_sync(), 0);
 }
 

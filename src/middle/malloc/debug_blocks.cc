@@ -54,13 +54,38 @@ bool is_header(const BlockHeader& header, std::uint64_t at) noexcept {
 
 }  // namespace
 
+/// Frees what progress steps have left, unless the caller is such a step. Wrong
+/// frees are reported, and are no failure of this call.
+Outcome DebugBlocks::free_later() {
+  std::vector<Later> all;
+  {
+    const std::lock_guard lock(mutex_);
+    if (later_.empty() || !later_.front().heap->may_free_now()) {
+      return Outcome::kDone;
+    }
+    all.swap(later_);
+  }
+  const int before = acp_errno;
+  for (const Later& one : all) {
+    if (free_now(*one.heap, one.ga, one.offset, one.site) ==
+        FreeResult::kFailed) {
+      return Outcome::kFailed;
+    }
+  }
+  acp_errno = before;
+  return Outcome::kDone;
+}
+
 /// Returns the quarantine to the heaps when there is no room.
 Outcome DebugBlocks::allocate(PeerHeap& heap,
                               std::uint64_t size,
                               const void* site,
                               std::uint64_t& offset) {
   std::uint64_t at = 0;
-  Outcome outcome = heap.allocate(padded(size), at);
+  Outcome outcome = free_later();
+  if (outcome == Outcome::kDone) {
+    outcome = heap.allocate(padded(size), at);
+  }
   if (outcome == Outcome::kFull && release_all() == Outcome::kDone) {
     outcome = heap.allocate(padded(size), at);
   }
@@ -82,27 +107,40 @@ Outcome DebugBlocks::allocate(PeerHeap& heap,
   return flight.run() ? Outcome::kDone : Outcome::kFailed;
 }
 
-/// Order: claim the block, check the zones, poison the bytes, and keep the
-/// block in quarantine.
 FreeResult DebugBlocks::free(PeerHeap& heap,
                              acp_ga_t ga,
                              std::uint64_t offset,
                              const void* site) {
   const std::string where = describe_call_site(site);
+  if (!heap.may_free_now()) {
+    const std::lock_guard lock(mutex_);
+    later_.push_back({&heap, ga, offset, where});
+    return FreeResult::kDone;
+  }
+  return free_later() == Outcome::kDone ? free_now(heap, ga, offset, where)
+                                        : FreeResult::kFailed;
+}
+
+/// Order: claim the block, check the zones, poison the bytes, and keep the
+/// block in quarantine.
+FreeResult DebugBlocks::free_now(PeerHeap& heap,
+                                 acp_ga_t ga,
+                                 std::uint64_t offset,
+                                 const std::string& site) {
   const HeapLayout& layout = heap.layout();
   if (offset < layout.begin() + kHeaderBytesOfBlock || offset >= layout.end() ||
       offset % 16 != 0) {
-    report_no_block(heap, ga, offset, where);
+    report_no_block(heap, ga, offset, site);
     return FreeResult::kWrong;
   }
   const std::uint64_t at = offset - kHeaderBytesOfBlock;
   BlockHeader header{};
   bool is_mine = false;
-  Outcome outcome = claim(heap, ga, at, where, header, is_mine);
+  Outcome outcome = claim(heap, ga, at, site, header, is_mine);
   if (outcome != Outcome::kDone || !is_mine) {
     return outcome == Outcome::kDone ? FreeResult::kWrong : FreeResult::kFailed;
   }
-  outcome = check_zones(heap, ga, at, header, where);
+  outcome = check_zones(heap, ga, at, header, site);
   if (outcome == Outcome::kDone) {
     outcome = poison(heap, at, header.size);
   }
@@ -209,6 +247,9 @@ FreeResult DebugBlocks::quarantine(PeerHeap& heap, std::uint64_t at) {
 }
 
 Outcome DebugBlocks::release_all() {
+  if (free_later() != Outcome::kDone) {
+    return Outcome::kFailed;
+  }
   std::deque<Freed> all;
   {
     const std::lock_guard lock(mutex_);

@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "acp/extension.h"
 #include "middle/malloc/peer_heap.h"
@@ -44,7 +45,8 @@ class DebugBlocks {
                    std::uint64_t& offset);
 
   /// Frees a block, or reports in one line what is wrong. `ga` is the address
-  /// for the report, `offset` the same address in `heap`.
+  /// for the report, `offset` the same address in `heap`. A progress step that
+  /// may not wait leaves both to the next call that may.
   FreeResult free(PeerHeap& heap,
                   acp_ga_t ga,
                   std::uint64_t offset,
@@ -66,10 +68,23 @@ class DebugBlocks {
     std::uint64_t offset;  ///< Offset of the header.
   };
 
+  /// A free of a progress step: the arguments of free_now().
+  struct Later {
+    PeerHeap* heap;
+    acp_ga_t ga;
+    std::uint64_t offset;
+    std::string site;
+  };
+
   /// Freed blocks that are not used again yet, so that a second free or a late
   /// write is noticed.
   static constexpr std::size_t kQuarantine = 64;
 
+  FreeResult free_now(PeerHeap& heap,
+                      acp_ga_t ga,
+                      std::uint64_t offset,
+                      const std::string& site);
+  Outcome free_later();
   Outcome claim(PeerHeap& heap,
                 acp_ga_t ga,
                 std::uint64_t at,
@@ -89,8 +104,9 @@ class DebugBlocks {
                        const std::string& site) const;
 
   const std::uint64_t my_rank_;
-  std::mutex mutex_;  ///< Guards freed_.
+  std::mutex mutex_;  ///< Guards freed_ and later_.
   std::deque<Freed> freed_;
+  std::vector<Later> later_;
 };
 
 }  // namespace acp::middle

@@ -52,6 +52,13 @@ bool PeerHeap::may_wait() const noexcept {
   return memory_.direct != nullptr || acpx_wait_until(always, nullptr, 0) == 0;
 }
 
+bool PeerHeap::may_free_now() const noexcept {
+  const int before = acp_errno;
+  const bool may = may_wait();
+  acp_errno = before;
+  return may;
+}
+
 std::uint64_t PeerHeap::offset_of(SizeClass size_class,
                                   Entry entry) const noexcept {
   return layout_.page(head_of(entry)) +
@@ -186,12 +193,16 @@ Outcome PeerHeap::refill(SizeClass size_class, std::uint64_t& offset) {
   }
 }
 
-/// Takes pages and writes the run's length into the info of the first.
+/// Takes pages and writes the run's length into the info of the first. Without
+/// caches only frees of progress steps are pending, and may be of runs.
 Outcome PeerHeap::allocate_run(std::uint64_t size, std::uint64_t& offset) {
   if (!may_wait()) {
     return Outcome::kFailed;
   }
   const std::lock_guard turn(turn_);
+  if (amount_ == Amount::kOne && look_up_pending() != Outcome::kDone) {
+    return Outcome::kFailed;
+  }
   const std::uint64_t pages = (size + kRunOffset + kPageBytes - 1) / kPageBytes;
   PageNumber first = 0;
   const Outcome outcome =
@@ -308,7 +319,7 @@ FreeResult PeerHeap::free_far(std::uint64_t offset) {
     count = pending_.size();
   }
   const bool may_be_run = (offset - layout_.begin()) % kPageBytes == kRunOffset;
-  if ((count < kPendingAtMost && !may_be_run) || !may_wait()) {
+  if ((count < kPendingAtMost && !may_be_run) || !may_free_now()) {
     return FreeResult::kDone;
   }
   const std::lock_guard turn(turn_);
@@ -316,12 +327,21 @@ FreeResult PeerHeap::free_far(std::uint64_t offset) {
                                              : FreeResult::kFailed;
 }
 
-/// Without caches a block goes back to its span at once.
+/// Without caches a block goes back to its span at once. A progress step that
+/// may not wait leaves the block to the next call.
 FreeResult PeerHeap::free_uncached(std::uint64_t offset) {
-  if (!may_wait()) {
-    return FreeResult::kFailed;
+  if (!may_free_now()) {
+    const std::lock_guard lock(lock_);
+    pending_.push_back(offset);
+    return FreeResult::kDone;
   }
   const std::lock_guard turn(turn_);
+  return look_up_pending() == Outcome::kDone ? free_one(offset)
+                                             : FreeResult::kFailed;
+}
+
+/// Returns a block to its span or pages, with turn_ held.
+FreeResult PeerHeap::free_one(std::uint64_t offset) {
   const PageNumber page = layout_.page_at(offset);
   std::uint64_t info = 0;
   Blocks blocks;
@@ -344,6 +364,19 @@ FreeResult PeerHeap::free_uncached(std::uint64_t offset) {
   return wrong == 0 ? FreeResult::kDone : FreeResult::kWrong;
 }
 
+Outcome PeerHeap::free_each(const std::vector<std::uint64_t>& offsets) {
+  for (const std::uint64_t offset : offsets) {
+    const FreeResult result = free_one(offset);
+    if (result == FreeResult::kFailed) {
+      return Outcome::kFailed;
+    }
+    if (result == FreeResult::kWrong) {
+      wrong_frees_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  return Outcome::kDone;
+}
+
 Outcome PeerHeap::info_at(std::uint64_t offset,
                           PageNumber& page,
                           std::uint64_t& info) {
@@ -353,13 +386,16 @@ Outcome PeerHeap::info_at(std::uint64_t offset,
   return flight.run() ? Outcome::kDone : Outcome::kFailed;
 }
 
-/// Looks up the pending frees, with turn_ held, and reads each page's info
-/// once.
+/// Looks up the pending frees, with turn_ held. With a cache it reads each
+/// page's info once. Without one the blocks go back one by one: they are few.
 Outcome PeerHeap::look_up_pending() {
   std::vector<std::uint64_t> offsets;
   {
     const std::lock_guard lock(lock_);
     offsets.swap(pending_);
+  }
+  if (amount_ == Amount::kOne) {
+    return free_each(offsets);
   }
   std::sort(offsets.begin(), offsets.end());
   std::array<std::uint64_t, Flight::kMaxSteps> infos{};

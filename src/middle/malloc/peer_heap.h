@@ -43,8 +43,14 @@ class PeerHeap {
   /// Sets `offset` to a block of `size` bytes or more.
   Outcome allocate(std::uint64_t size, std::uint64_t& offset) noexcept;
 
-  /// Frees a block by the offset that allocate() gave.
+  /// Frees a block by the offset that allocate() gave. If may_free_now() is
+  /// false, the block stays pending until the next call on this heap that
+  /// waits.
   FreeResult free(std::uint64_t offset) noexcept;
+
+  /// Whether the caller may do flights on this heap. A progress step may not
+  /// wait, so it may do them only on a mapped heap. Leaves acp_errno alone.
+  bool may_free_now() const noexcept;
 
   /// Returns all cached blocks to the heap. kDone or kFailed.
   Outcome trim() noexcept;
@@ -80,7 +86,7 @@ class PeerHeap {
 
   enum class Put : std::uint8_t { kDone, kNoRoom, kTooMuch, kIsThere };
 
-  /// Frees on an unmapped heap that are still to be looked up.
+  /// Frees on an unmapped heap that are looked up together.
   static constexpr std::size_t kPendingAtMost = Flight::kMaxSteps;
 
   bool take_cached(SizeClass size_class, std::uint64_t& offset) noexcept;
@@ -97,6 +103,8 @@ class PeerHeap {
   FreeResult free_run(PageNumber page, std::uint64_t info);
   FreeResult free_far(std::uint64_t offset);
   FreeResult free_uncached(std::uint64_t offset);
+  FreeResult free_one(std::uint64_t offset);
+  Outcome free_each(const std::vector<std::uint64_t>& offsets);
   bool block_of(std::uint64_t offset,
                 std::uint64_t info,
                 SizeClass& size_class,
