@@ -171,6 +171,7 @@ Outcome DebugBlocks::claim(PeerHeap& heap,
   if (!flight.run()) {
     return Outcome::kFailed;
   }
+  turn.unlock();
   is_mine = old == kLive;
   if (!is_mine) {
     log_error("acp_free({:#x}) at {}: freed already by rank {}: {}", ga, site,
