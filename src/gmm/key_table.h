@@ -18,7 +18,8 @@ namespace acp::gmm {
 /// Thread-safe.
 class KeyTable {
  public:
-  /// Publishes starter memory and module memory. `slice` is this process's.
+  /// Publishes starter memory and module memory. `my_slot` is this process's
+  /// slot.
   KeyTable(const protocol::HostSegment& segment, std::uint32_t my_slot);
   KeyTable(const KeyTable&) = delete;
   KeyTable& operator=(const KeyTable&) = delete;

@@ -1,8 +1,9 @@
 // The middle layer's modules, which acp_init starts before the program's own.
 //
-// This is the only header of this layer that src/api includes. Everything in
-// this folder uses the public headers alone, as a program does. Only its start
-// is built in, so that every rank has it first and in the same order.
+// This is the only header of this layer that src/api includes. Of ACP,
+// everything in this folder uses the public headers alone. Besides them it uses
+// helpers of src/base/. Only its start is built in, so that every rank has it
+// first and in the same order.
 #pragma once
 
 #include "acp/extension.h"

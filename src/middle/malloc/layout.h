@@ -123,7 +123,8 @@ inline constexpr std::uint64_t kListed = std::uint64_t{1} << 63;
 /// Offsets in a heap. A plain value, equal on all ranks.
 class HeapLayout {
  public:
-  /// The layout of a heap of `bytes` bytes, kSmallestHeap or more.
+  /// The layout of a heap of `bytes` bytes. A heap that is too small has no
+  /// chunk.
   explicit constexpr HeapLayout(std::uint64_t bytes) noexcept {
     // A chunk costs its bytes, two words for each page, and its share of a
     // group.

@@ -16,8 +16,9 @@ namespace acp::middle {
 /// Result of an operation on a heap.
 enum class Outcome : std::uint8_t {
   kDone,
-  kFull,    ///< Nothing that is free fits.
-  kFailed,  ///< A flight failed: the job is ending.
+  kFull,  ///< Nothing that is free fits.
+  /// The job is ending, or a progress step would have to wait (acp_errno).
+  kFailed,
 };
 
 /// The runs of one heap as one rank sees them. Its state is hints that the heap

@@ -19,7 +19,7 @@ namespace acp::middle {
 enum class FreeResult : std::uint8_t {
   kDone,
   kWrong,   ///< No block begins there, or the block is free already.
-  kFailed,  ///< A flight failed: the job is ending.
+  kFailed,  ///< A flight failed, because the job is ending.
 };
 
 /// Called by all threads. Waits for the network only where the heap is not

@@ -1,6 +1,6 @@
 // The sizes of small blocks, up to 32 KiB: multiples of 16 up to 128, then four
-// to each doubling. A block is at most a fifth larger than needed, above 64
-// bytes. Larger requests get pages. Nothing here touches memory.
+// to each doubling. Of a block for more than 64 bytes, at most a fifth is
+// wasted. Larger requests get pages. Nothing here touches memory.
 #pragma once
 
 #include <array>

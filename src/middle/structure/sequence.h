@@ -315,7 +315,7 @@ class Sequence {
 
   /// Copies the range to the rank of the sequence, before it gets the bytes of
   /// the sequence. The range may be part of them, and a caller has only one
-  /// sequence for itself at a time.
+  /// sequence for itself at a time, but for swap.
   template <typename Work>
   static bool with_copy(const char* function,
                         acp_ga_t handle,

@@ -32,9 +32,9 @@ struct alignas(64) PoolHeader {
 
 inline constexpr std::size_t kWorkspaces = 256;
 
-/// Where a rank's pieces of a workspace are. Written by that rank, read by all.
+/// Where a rank's parts of a workspace are. Written by that rank, read by all.
 struct WorkspaceEntry {
-  std::uint64_t base;  ///< Global address of this rank's pieces.
+  std::uint64_t base;  ///< Global address of this rank's parts.
 };
 
 /// The sums by which all ranks agree on a collective call. Only rank 0's are

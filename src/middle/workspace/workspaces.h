@@ -54,7 +54,7 @@ class Workspaces {
     std::uint32_t generation = 0;
     std::size_t size = 0;
     Distribution where{};
-    /// Addresses of the ranks' pieces; ACP_GA_NULL until one is needed. Filled
+    /// Addresses of the ranks' parts; ACP_GA_NULL until one is needed. Filled
     /// by any thread that reads the rank's entry; all read the same value.
     std::unique_ptr<std::atomic<acp_ga_t>[]> bases;
   };
