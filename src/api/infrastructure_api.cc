@@ -59,7 +59,7 @@ void acp_abort(const char* str) {
 
 int acp_procs(void) {
   if (const acp::runtime::Task* mine = task()) {
-    return static_cast<int>(const_cast<acp::runtime::Task*>(mine)->procs());
+    return static_cast<int>(mine->procs());
   }
   fail_without_task();
   return -1;

@@ -56,8 +56,6 @@ class Heaps {
   /// Returns the heap that has `ga` and sets `offset`; null when none has.
   PeerHeap* that_has(acp_ga_t ga, std::uint64_t& offset);
 
-  int my_rank() const noexcept { return my_rank_; }
-
  private:
   struct Known {
     std::uint32_t rank;

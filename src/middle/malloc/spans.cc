@@ -154,7 +154,7 @@ Outcome Spans::make_span(SizeClass size_class,
   for (std::uint32_t i = 0; i < shape.span_pages; ++i) {
     infos[i] = info::span(size_class, i, 0);
   }
-  const bool is_shared = amount == Amount::kOne && shape.span_blocks > 1;
+  const bool is_shared = amount == Amount::kOne;
   found = {head, size_class, is_shared ? 1 : shape.all_blocks(), 0};
   Flight flight(memory_);
   flight.put(layout_.info_of(head), infos.data(), 8 * shape.span_pages);

@@ -56,8 +56,6 @@ class Spans {
 
   PageRuns& runs() noexcept { return runs_; }
 
-  const HeapLayout& layout() const noexcept { return layout_; }
-
  private:
   /// The first span of a list, as it was read.
   struct Listed {

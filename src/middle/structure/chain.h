@@ -74,8 +74,6 @@ class Chain {
     return atomic(ACPX_CAS8, word, desired, expected);
   }
 
-  bool is_empty() const { return steps_ == 0; }
-
   /// Issues the steps and empties the chain. Returns ACP_HANDLE_NULL, with
   /// acp_errno set, when that fails.
   acp_handle_t post(acp_handle_t order = ACP_HANDLE_NULL);

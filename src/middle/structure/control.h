@@ -181,8 +181,6 @@ class Lock {
   /// Makes the destructor not unlock: the control is gone, or a chain unlocks.
   void forget();
 
-  bool is_held() const { return is_held_; }
-
  private:
   bool is_mine_already() const;
 

@@ -93,10 +93,6 @@ class Site {
 
   bool has_rank(int rank) const { return rank >= 0 && rank < procs_; }
 
-  std::byte* memory() const { return memory_; }
-
-  acp_ga_t memory_ga() const { return memory_ga_; }
-
  private:
   friend class Scratch;
   static int init(void* arg);
