@@ -138,8 +138,10 @@ Status HostWatch::wait_for_ranks(Phase phase, TimePoint limit) {
     return log_end();
   }
   if (!is_met) {
+    const std::string missing = describe_numbers(phases_.missing());
+    lock.unlock();
     log_error("rank {} of this host did not come to the end of {} in time",
-              describe_numbers(phases_.missing()), name_of_phase(phase));
+              missing, name_of_phase(phase));
     return Status::kTimedOut;
   }
   if (const auto other = phases_.elsewhere(phase)) {
@@ -199,12 +201,19 @@ Status HostWatch::wait_for_go(Phase phase, TimePoint limit) {
 
 // --- the end of the job ------------------------------------------------------
 
+/// The line is written without the mutex. With ACP_ERRORS=abort it leads to
+/// abort() in this thread, which takes the mutex.
 Status HostWatch::log_end() {
-  const std::lock_guard lock(mutex_);
-  if (!is_told_) {
-    log_error("the job ends: {}",
-              reason_.empty() ? "another rank of this host says so" : reason_);
+  std::string reason;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_told_) {
+      return Status::kAborted;
+    }
+    reason = reason_;
   }
+  log_error("the job ends: {}",
+            reason.empty() ? "another rank of this host says so" : reason);
   return Status::kAborted;
 }
 

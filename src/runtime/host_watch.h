@@ -166,7 +166,8 @@ class HostWatch {
   UniqueFd end_event_;   ///< Readable: the job ends.
   std::thread thread_;
 
-  mutable std::mutex mutex_;         ///< Guards all fields below.
+  /// Guards all fields below. No thread logs an error while it holds this.
+  mutable std::mutex mutex_;
   std::condition_variable changed_;  ///< Some field below has changed.
   HostPhases phases_;                ///< Leader: of the ranks of this host.
   /// Member: the phase that is over. The thread sets it.

@@ -21,10 +21,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -500,6 +502,50 @@ TEST_CASE("host watch: a member writes no line where its leader says so") {
   }
   INFO(text);
   CHECK(lines_in(text) == (is_written ? 0 : 1));
+}
+
+namespace {
+
+/// The state of abort_host(). The test sets it while no thread logs an error.
+struct Aborting {
+  Host* host = nullptr;
+  std::thread::id waiter;  ///< Only errors of this thread abort.
+  std::future<void> call;
+};
+
+Aborting g_aborting;
+
+/// Does what ACP_ERRORS=abort does, but in a thread of its own: a line that is
+/// written with the mutex of the watch fails the test, and does not hang it.
+void abort_host(std::string_view) noexcept {
+  if (std::this_thread::get_id() != g_aborting.waiter) {
+    return;
+  }
+  Host& host = *g_aborting.host;
+  g_aborting.call = std::async(std::launch::async,
+                               [&host] { host.watch->abort(1, "for a test"); });
+  CHECK(becomes([&host] { return host.launcher.aborts() > 0; }));
+}
+
+}  // namespace
+
+TEST_CASE("host watch: ACP_ERRORS=abort ends a rank that waits") {
+  const bool is_in_time = GENERATE(true, false);
+  HostConnections connections;
+  Host host(0, 2, connections);
+  g_aborting = {&host, std::this_thread::get_id(), {}};
+  set_error_action(abort_host);
+  if (is_in_time) {
+    host.member.reset();
+  }
+  const Status status = host.watch->wait_for_ranks(
+      Phase::kFinalize,
+      is_in_time ? TwoHosts::limit() : SteadyClock().now() + 1ms);
+  set_error_action(nullptr);
+  CHECK(status == (is_in_time ? Status::kAborted : Status::kTimedOut));
+  REQUIRE(g_aborting.call.valid());
+  host.calm();
+  g_aborting.call.get();
 }
 
 // The launcher's abort returns at once. One line has to say which calls were
