@@ -27,6 +27,9 @@ namespace {
 
 std::atomic<LogLevel> g_level{LogLevel::kWarning};
 std::atomic<ErrorAction> g_error_action{nullptr};
+/// A thread is in the error action. No thread-local variable, because modules
+/// have this file, too, and static TLS is scarce where they are loaded late.
+std::atomic<bool> g_is_in_action{false};
 std::atomic<LogLine> g_forward{nullptr};  // in a module: the program's log
 /// The thread that has an ErrorsAs, and its level; 0: no thread has.
 std::atomic<pthread_t> g_quiet_thread{0};
@@ -103,8 +106,9 @@ bool log_enabled(LogLevel level) noexcept {
 }
 
 /// The lock is dropped before the error action, which may log or end the
-/// process. errno is kept, because callers log between a failed call and their
-/// look at it.
+/// process. An error inside the action is only a line: an action that ends the
+/// job may find that its launcher is gone. errno is kept, because callers log
+/// between a failed call and their look at it.
 void log_line(LogLevel level, std::string_view text) noexcept {
   if (const LogLine forward = g_forward.load(std::memory_order_relaxed)) {
     forward(level, text);
@@ -123,8 +127,10 @@ void log_line(LogLevel level, std::string_view text) noexcept {
     }
   }
   const auto action = g_error_action.load(std::memory_order_relaxed);
-  if (level == LogLevel::kError && action != nullptr) {
+  if (level == LogLevel::kError && action != nullptr &&
+      !g_is_in_action.exchange(true, std::memory_order_acq_rel)) {
     action(text);
+    g_is_in_action.store(false, std::memory_order_release);
   }
   errno = saved_errno;
 }

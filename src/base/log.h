@@ -46,7 +46,8 @@ class ErrorsAs {
 };
 
 /// The type of a function that is called with the text of each error line, also
-/// when the line is held back.
+/// when the line is held back. Lines that are written while it runs, by any
+/// thread, do not call it.
 using ErrorAction = void (*)(std::string_view text) noexcept;
 
 /// Sets that function; null, the default, calls none. Thread-safe.

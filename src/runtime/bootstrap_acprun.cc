@@ -129,9 +129,11 @@ class Acprun final : public Bootstrap {
     (void)send({BootstrapType::kAbsent, absence.word(), {}});
   }
 
+  /// Logs no failure: where acprun is gone, it may be the reason of this call.
   void abort(int exit_status, std::string_view why) override {
-    (void)send({BootstrapType::kAbort, static_cast<std::uint64_t>(exit_status),
-                std::string(why)});
+    (void)send_message(socket_.get(), {BootstrapType::kAbort,
+                                       static_cast<std::uint64_t>(exit_status),
+                                       std::string(why)});
   }
 
   void finalized() override {

@@ -8,12 +8,15 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <catch2/catch.hpp>
 
+#include "base/log.h"
 #include "runtime/bootstrap.h"
 #include "support/fake_launcher.h"
+#include "support/stderr_capture.h"
 
 namespace acp::runtime {
 
@@ -154,6 +157,41 @@ TEST_CASE("launch: phases, abort and end as acprun hears them",
   bootstrap->finalized();
   CHECK(launcher.hear().type == BootstrapType::kFinalized);
   CHECK(launcher.is_closed());
+}
+
+namespace {
+
+/// The bootstrap that abort_job() ends, and the calls of that. It ends an
+/// endless recursion by itself.
+Bootstrap* g_aborted = nullptr;
+int g_aborts = 0;
+
+void abort_job(std::string_view why) noexcept {
+  if (++g_aborts < 10) {
+    g_aborted->abort(1, why);
+  }
+}
+
+}  // namespace
+
+// The action of ACP_ERRORS=abort tells acprun, which is gone.
+TEST_CASE("launch: ACP_ERRORS=abort says once that acprun is gone",
+          "[runtime][bootstrap]") {
+  FakeLauncher launcher;
+  const auto bootstrap = launcher.welcome();
+  launcher.leave();
+  log_held_lines();
+  g_aborted = bootstrap.get();
+  g_aborts = 0;
+  spmd::StderrCapture capture;
+  set_error_action(abort_job);
+  const Status status = bootstrap->arrive(protocol::Phase::kInit);
+  set_error_action(nullptr);
+  log_held_lines();
+  const std::string text = capture.stop();
+  CHECK(status == Status::kAborted);
+  CHECK(g_aborts == 1);
+  CHECK(text == "acp: error: acprun is gone: Broken pipe\n");
 }
 
 TEST_CASE("launch: the end of the job while a rank waits",
