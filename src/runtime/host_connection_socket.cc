@@ -39,13 +39,19 @@ struct FreeAddresses {
   void operator()(addrinfo* list) const noexcept { ::freeaddrinfo(list); }
 };
 
-/// Whether the connection is there before the limit; errno says why not.
+/// Whether the connection is there before the limit; errno says why not. A
+/// signal that the program handles ends no wait.
 bool finish_connecting(int socket, const WaitLimit& limit) {
   std::array<pollfd, 2> ready{
       {{socket, POLLOUT, 0}, {limit.end_fd, limit.end_events, 0}}};
-  const int found = ::poll(ready.data(), ready.size(), limit.poll_timeout_ms());
+  int found = 0;
+  do {
+    found = ::poll(ready.data(), ready.size(), limit.poll_timeout_ms());
+  } while (found < 0 && errno == EINTR);
   if (found <= 0 || ready[1].revents != 0) {
-    errno = ETIMEDOUT;
+    if (found >= 0) {
+      errno = ETIMEDOUT;
+    }
     return false;
   }
   int error = 0;

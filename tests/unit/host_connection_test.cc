@@ -2,10 +2,14 @@
 #include "runtime/host_connection.h"
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -157,6 +161,83 @@ TEST_CASE("host connection: a port without a listener refuses") {
   listener.socket.reset();
   CHECK_FALSE(open_host_connection("127.0.0.1", port, {}));
   CHECK(errno == ECONNREFUSED);
+}
+
+namespace {
+
+/// A port whose host answers no further connection: its queue of connections
+/// that nobody accepts is full.
+class FullPort {
+ public:
+  FullPort() : listener_(open_host_listener()) {
+    REQUIRE(listener_.socket);
+    REQUIRE(::listen(listener_.socket.get(), 0) == 0);
+    only_ = open_host_connection("127.0.0.1", number(), {});
+    REQUIRE(only_);
+    pollfd ready{listener_.socket.get(), POLLIN, 0};
+    REQUIRE(::poll(&ready, 1, 10'000) == 1);
+  }
+
+  std::uint16_t number() const { return listener_.port; }
+
+ private:
+  HostListener listener_;
+  UniqueFd only_;
+};
+
+constexpr int kSignals = 5;
+int g_end_event = -1;  ///< Readable: the wait has to end.
+volatile std::sig_atomic_t g_signals = 0;
+
+/// Ends the wait at the last of the signals.
+void count_signal(int) {
+  g_signals = g_signals + 1;
+  if (g_signals == kSignals) {
+    const std::uint64_t one = 1;
+    (void)!::write(g_end_event, &one, sizeof one);
+  }
+}
+
+/// A signal each 5 ms while it lives.
+class Signals {
+ public:
+  explicit Signals(int end_event) {
+    g_end_event = end_event;
+    g_signals = 0;
+
+    struct sigaction action {};
+
+    action.sa_handler = count_signal;
+    REQUIRE(::sigaction(SIGALRM, &action, &before_) == 0);
+    const itimerval each{{0, 5000}, {0, 5000}};
+    REQUIRE(::setitimer(ITIMER_REAL, &each, nullptr) == 0);
+  }
+
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  ~Signals() {
+    const itimerval none{};
+    (void)::setitimer(ITIMER_REAL, &none, nullptr);
+    (void)::sigaction(SIGALRM, &before_, nullptr);
+  }
+
+ private:
+  struct sigaction before_ {};
+};
+
+}  // namespace
+
+TEST_CASE("host connection: a handled signal does not end the wait for one") {
+  const FullPort port;
+  const UniqueFd end(::eventfd(0, EFD_CLOEXEC));
+  {
+    const Signals signals(end.get());
+    CHECK_FALSE(open_host_connection("127.0.0.1", port.number(),
+                                     {.end_fd = end.get()}));
+  }
+  CHECK(errno == ETIMEDOUT);
+  CHECK(g_signals >= kSignals);
 }
 
 }  // namespace acp::runtime
