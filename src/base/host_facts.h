@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,6 +24,15 @@ struct CpuMask {
 
   bool is_empty() const noexcept { return *this == CpuMask{}; }
 
+  /// The number of processors in the set.
+  std::uint32_t count() const noexcept {
+    std::uint32_t cpus = 0;
+    for (const std::uint64_t word : words) {
+      cpus += static_cast<std::uint32_t>(std::popcount(word));
+    }
+    return cpus;
+  }
+
   friend bool operator==(const CpuMask&, const CpuMask&) = default;
 
   std::array<std::uint64_t, kMaxCpus / 64> words{};
@@ -41,8 +51,15 @@ CpuMask allowed_cpus() noexcept;
 void bind_this_thread(const CpuMask& cpus) noexcept;
 
 /// The number of cores that this process may use at a time, at least 1. It is
-/// the smaller one of its affinity and of the quota of its control group.
+/// the smaller one of its affinity and of quota_cores().
 std::uint32_t allowed_cores();
+
+/// The number of cores that the quotas (cpu.max) of this process's control
+/// group and of the groups above it leave, at least 1. UINT32_MAX: there is no
+/// quota. `membership` is a file as /proc/self/cgroup, and `root` a folder as
+/// /sys/fs/cgroup.
+std::uint32_t quota_cores(const std::string& membership,
+                          const std::string& root);
 
 /// The host's name, or "localhost" when it has none.
 std::string host_name();

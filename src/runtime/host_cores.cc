@@ -2,7 +2,6 @@
 #include "runtime/host_cores.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace acp::runtime {
 
@@ -18,17 +17,10 @@ void set_cores(const protocol::HostSegment& segment,
       all.words[i] |= peer.cpus.words[i];
     }
   }
-  const auto count = [](const CpuMask& cpus) {
-    std::uint32_t bits = 0;
-    for (const std::uint64_t word : cpus.words) {
-      bits += static_cast<std::uint32_t>(std::popcount(word));
-    }
-    return bits;
-  };
   protocol::HostHeader& header = segment.header();
   header.cpus = all;
   header.cores = std::max(
-      1U, allowed < count(own) ? std::min(allowed, count(all)) : count(all));
+      1U, allowed < own.count() ? std::min(allowed, all.count()) : all.count());
   const auto bind = [&](std::uint32_t rank, const CpuMask& cpus) {
     if (!(cpus == all)) {
       segment.record(segment.slot_of_proc(rank)).bound_cpus = cpus;
