@@ -93,8 +93,10 @@ std::string describe_cause(const Verdict& verdict) {
              "inside";
     case Cause::kProtocol: return verdict.text;
     case Cause::kInitTimeout:
-      return fmt::format("{} did not call acp_init within {} of the first",
-                         describe_ranks(verdict.ranks), seconds(verdict.value));
+      return fmt::format(
+          "{} did not come to the rendezvous of acp_init within {} of the "
+          "first",
+          describe_ranks(verdict.ranks), seconds(verdict.value));
     case Cause::kTimeout:
       return fmt::format("the job ran longer than --timeout={:g}",
                          static_cast<double>(verdict.value) / 1000.0);

@@ -208,7 +208,8 @@ TEST_CASE(
        "--wrap-ranks", "1-2", PROBE, "only:9:pause", "hello", "init"});
   INFO(outcome.err);
   CHECK(outcome.status == 124);
-  CHECK(contains(outcome.err, "ranks 1-2 did not call acp_init"));
+  CHECK(contains(outcome.err,
+                 "ranks 1-2 did not come to the rendezvous of acp_init"));
 }
 
 TEST_CASE("launcher endings: --watchdog ends a deadlock", "[launcher]") {

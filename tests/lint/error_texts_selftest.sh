@@ -16,8 +16,8 @@ expect() { # pass|fail, text
 
 # shellcheck disable=SC2016 # backticks of Markdown
 {
-  expect pass '| `did not call acp_init within 60 s of the first` | a | b |'
+  expect pass '| `did not come to the rendezvous of acp_init within 60 s of the first` | a | b |'
   expect pass '| `launcher and library`, `are of different builds` | a | b |'
-  expect fail '| `did not call acp_initialise within 60 s of the first` | a | b |'
+  expect fail '| `did not come to the rendezvous of acp_initialise within 60 s of the first` | a | b |'
   expect fail 'no texts at all'
 }
