@@ -17,17 +17,16 @@ constexpr std::string_view kPrefix = "ACP_";
 
 /// Names that the library, its launcher, its compiler wrappers and its tests
 /// use among themselves.
-constexpr std::array<std::string_view, 14> kInternalNames = {
+constexpr std::array<std::string_view, 17> kInternalNames = {
     "ACP_BOOTSTRAP_FD", "ACP_RANK",       "ACP_PROCS",   "ACP_LOCAL_RANK",
     "ACP_LOCAL_PROCS",  "ACP_TEST_SCALE", "ACP_RDMA_VM", "ACP_JOBS",
     "ACP_TEST_JOBS",    "ACP_TIDY_CACHE", "ACP_CC",      "ACP_CXX",
-    "ACP_FC",           "ACP_FC_MODULES"};
+    "ACP_FC",           "ACP_FC_MODULES", "ACP_MPICC",   "ACP_MPICXX",
+    "ACP_MPIFC"};
 
 }  // namespace
 
 /// A variable that begins with ACP_ and is in no table is most likely a slip.
-/// It is a warning and no error, because a job script may serve several
-/// versions of the library.
 void warn_of_unknown_variables(char* const* environment) {
   std::vector<std::string_view> names(kInternalNames.begin(),
                                       kInternalNames.end());
