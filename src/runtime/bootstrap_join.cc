@@ -195,10 +195,12 @@ class Joining {
         record->leader_protocol != kLeaderProtocol ||
         record->procs != manager_.size()) {
       log_error(
-          "rank 0 has version {} of the host segment and {} ranks, this rank "
-          "version {} and {}: all hosts need the same build of the library",
-          record ? record->version : 0, record ? record->procs : 0,
-          protocol::kHostVersion, manager_.size());
+          "rank 0 has version {}.{} of host segment and leaders' messages and "
+          "{} ranks, this rank version {}.{} and {}: all hosts need the same "
+          "build of the library",
+          record ? record->version : 0, record ? record->leader_protocol : 0,
+          record ? record->procs : 0, protocol::kHostVersion, kLeaderProtocol,
+          manager_.size());
       return Status::kProtocol;
     }
     job_ = *record;

@@ -11,15 +11,15 @@ namespace acp::runtime {
 
 namespace {
 
-/// The launcher has laid out the slices by the settings that it saw. A global
-/// address must have room for the offset of their last byte.
+/// acprun, or rank 0 under another launcher, has laid out the slices by its own
+/// settings. A global address must have room for the offset of their last byte.
 Status check_module_memory(const Settings& settings,
                            const protocol::HostHeader& header) {
   const std::uint64_t asked = protocol::host_sizes_for(settings).module_bytes;
   if (header.module_bytes != asked) {
     log_error(
-        "this rank's ACP_HEAP_SIZE and ACP_MODULE_MEMORY ask for {} bytes, "
-        "acprun set aside {}: give acprun these settings, or none",
+        "this rank's ACP_HEAP_SIZE and ACP_MODULE_MEMORY ask for {} bytes, and "
+        "the job has {}: give all ranks, and acprun, equal settings",
         asked, header.module_bytes);
     return Status::kBadOption;
   }
