@@ -59,8 +59,7 @@ Verdict without_rank(Cause cause, std::int64_t value, std::uint32_t pid = 0) {
 ///  1. A host is in gone_ when none of its ranks runs any more. The loop ends
 ///     when all hosts are; wind_up() then delivers what is left of the output.
 ///  2. The verdict ends the loop: it becomes forced, and then all hosts count
-///  as
-///     gone.
+///     as gone.
 class Job {
  public:
   Job(const JobPlan& plan, const Signals& signals)

@@ -88,7 +88,7 @@ class Join {
 
  private:
   /// Takes the gift and starts the program. Returns 0, or an exit status, which
-  /// the seat has been told.
+  /// the seat has been told if it is still there.
   int start(const std::vector<std::string>& command) {
     auto gift = receive_gift(seat_.get());
     if (!gift) {
@@ -150,7 +150,9 @@ class Join {
     }
   }
 
-  /// Processes that the program has left behind end now, as with any rank.
+  /// Processes that the program has left behind are killed at once, and not
+  /// after the last rank as by the keeper: this process is their subreaper, and
+  /// is about to end.
   int finish() {
     if (!has_lost_seat_) {
       signal_descendants(SIGTERM, {});

@@ -17,8 +17,8 @@ struct Variables {
 };
 
 /// Open MPI sets PMIX_RANK as well. srun sets PMI_RANK for --mpi=pmi2 only, and
-/// those of the step always. An outer launcher's come last, because an inner
-/// one sets its own.
+/// SLURM_PROCID and SLURM_STEP_NUM_TASKS always. An outer launcher's come last,
+/// because an inner one sets its own.
 constexpr std::array<Variables, 4> kVariables = {{
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     {"PMI_RANK", "PMI_SIZE"},

@@ -20,7 +20,7 @@ struct StartedShell {
   UniqueFd words;  ///< From its standard error.
 };
 
-/// The remote shell of --rsh, or ssh where the text is "".
+/// The remote shell of --rsh, or ssh where the list is empty.
 RemoteShell remote_shell_of(const std::vector<std::string>& words);
 
 /// Starts the daemon on the host as a child in a process group of its own. The

@@ -83,7 +83,8 @@ class Rollcall {
   /// Whether each rank is in acp_reset or acp_finalize, or has exited.
   bool have_all_met() const;
 
-  /// True from the first Arrive(kInit) until Go(kInit), for --init-timeout.
+  /// True from the first Arrive of kNetwork or kInit until the Go of that
+  /// phase, for --init-timeout.
   bool is_meeting() const noexcept;
   /// Lists the ranks that have not arrived in acp_init.
   std::vector<std::uint32_t> missing_in_init() const;

@@ -12,7 +12,7 @@ namespace acp {
 enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug, kTrace };
 
 /// Sets the name of the speaker in each line, such as the name of the program.
-/// Safe beside log_line() in other threads, but not beside itself.
+/// Thread-safe.
 void set_log_prefix(std::string_view prefix);
 
 /// The handlers of fork() call these, so that no other thread is inside

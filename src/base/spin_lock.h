@@ -38,7 +38,8 @@ class SpinLock {
     }
   }
 
-  /// Written by the owner alone, once exchange() has made it the owner.
+  /// True while a thread has the lock. Any thread stores true by exchange(),
+  /// and only the owner stores false.
   std::atomic<bool> is_taken_{false};
 };
 

@@ -43,8 +43,7 @@ class Door {
   const std::string& name() const noexcept { return name_; }
 
   /// Lets in these ranks, one connection each, and returns them in this order.
-  /// Everybody else is turned away. kTimedOut, kAborted, kProtocol, kSystem,
-  /// logged.
+  /// Everybody else is turned away. kTimedOut, kAborted, kSystem, logged.
   Result<std::vector<HostPeer>> gather(std::span<const std::uint32_t> ranks,
                                        const WaitLimit& limit);
 
@@ -66,8 +65,8 @@ Result<Admission> enter_door(const HostRecord& host,
                              std::uint32_t rank,
                              const WaitLimit& limit);
 
-/// The leader's answer, with the descriptor of the host segment. kSystem,
-/// logged.
+/// The leader's answer, with the descriptor of the host segment. kAborted,
+/// logged: the rank is gone.
 [[nodiscard]] Status welcome(const HostPeer& peer, int memory);
 
 }  // namespace acp::runtime

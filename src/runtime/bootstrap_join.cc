@@ -208,10 +208,10 @@ class Joining {
   }
 
   /// One other host is enough: all are on the network that leads to it. Hosts
-  /// that are together with this one lead nowhere. The first host is that of
-  /// rank 0, where this one is another, and the lifeline leads there. A host
-  /// without a route keeps the first reason; then transports that need the
-  /// route fail, and the others work.
+  /// that are together with this one lead nowhere. On every host but that of
+  /// rank 0, rank 0's host comes first in `group_.others`. The connection to
+  /// rank 0 is made then. A host without a route keeps the first reason; then
+  /// transports that need the route fail, and the others work.
   Status find_route(protocol::HostPlan& plan) {
     std::string why;
     for (const std::uint32_t other : group_.others) {

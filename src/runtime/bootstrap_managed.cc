@@ -74,7 +74,8 @@ class Managed final : public Bootstrap {
 
   /// Every process has put its address card before Phase::kInit was over. The
   /// room is cleared first, because the bytes come without zeros at their end.
-  /// MPI would take the answer, and this rank would wait for ever.
+  /// Where MPI shares the connection, MPI may read the answer, and this rank
+  /// would wait for ever; so the request is refused.
   Result<std::span<const std::byte>> fetch_card(std::uint32_t proc) override {
     if (manager_->shares_connection()) {  // Rank 0 had not loaded MPI.
       log_error(

@@ -33,7 +33,8 @@ class BundleSpace {
                           const WaitLimit& limit);
 
   /// Returns when every rank of the job has called it. kTimedOut, logged, and
-  /// kAborted, not logged.
+  /// kAborted, not logged. kProtocol and kSystem, which the process manager has
+  /// logged.
   [[nodiscard]] Status fence(FenceValues values, const WaitLimit& limit);
 
   /// Logs that a bundle has bytes that no rank of this build puts there, and

@@ -26,8 +26,9 @@ struct JobRecord {
   std::uint32_t leader_protocol = kLeaderProtocol;
 };
 
-/// The leader of a host tells it to the ranks of its host and to one leader of
-/// another host. A plain value.
+/// The leader of a host tells it to the ranks of its host. Leaders of other
+/// hosts read rank 0's record, and others only until one gives a route. A plain
+/// value.
 struct HostRecord {
   std::string door;  ///< Where the ranks of the host meet: Door::name().
   std::string host_name;

@@ -54,7 +54,8 @@ ProviderChoice choose_provider(
   if (lookup(protocol::kBootstrapFdVariable) != nullptr) {
     return {Provider::kAcprun, ""};
   }
-  // srun sets the variables of PMIx for --mpi=pmix only, as mpirun does.
+  // mpirun always sets the variables of PMIx, and srun sets them for --mpi=pmix
+  // only.
   if (lookup("PMIX_NAMESPACE") != nullptr && lookup("PMIX_RANK") != nullptr) {
     return {Provider::kPmix, ""};
   }

@@ -18,8 +18,8 @@ namespace acp::runtime {
 /// one thread; read-only afterwards.
 class Modules {
  public:
-  /// Modules of the program. The library's own have the numbers behind, so
-  /// it only has to be more than a program needs.
+  /// Most modules of a program. Modules of the library are numbered from
+  /// kMaxModules on.
   static constexpr std::size_t kMaxModules = 64;
 
   /// The module's number, from 0. kInvalidArgument, kNoMemory (too many).

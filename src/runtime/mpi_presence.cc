@@ -1,6 +1,7 @@
-// Looks for MPI in the process. Called by HostWatch and PmiClient, when a rank
-// leaves the job and when its connection to the launcher closes. It may not
-// link MPI: a program without MPI has none.
+// Looks for MPI in the process. Called by HostWatch and PmiClient: when a rank
+// joins or leaves the job, before it asks for an address card, and when its
+// connection to the launcher closes. It may not link MPI: a program without MPI
+// has none.
 //
 // MPI_Initialized and MPI_Finalized take an int pointer with every MPI library,
 // and may be called at any time, so no header of MPI is needed.

@@ -33,7 +33,7 @@ class OwnRegions {
   /// their own. At the start, and again after forget_all().
   void add_library_memory();
 
-  /// The region's key. kInvalidArgument, kBadColor, kTooLarge, kNoMemory: see
+  /// The region's key. kInvalidArgument, kBadColor, kTooLarge, kNoKeys: see
   /// acp_register_memory; logged at this level.
   Result<gmm::GlobalAddress> add(void* address,
                                  std::size_t size,

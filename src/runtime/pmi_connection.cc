@@ -213,7 +213,11 @@ Status PmiConnection::fill(const WaitLimit& limit) {
       {{socket_.get(), POLLIN, 0}, {limit.end_fd, limit.end_events, 0}}};
   const int found = ::poll(ready.data(), ready.size(), limit.poll_timeout_ms());
   if (found < 0) {
-    return errno == EINTR ? Status::kOk : Status::kSystem;
+    if (errno == EINTR) {
+      return Status::kOk;
+    }
+    log_error("poll: {}", errno_text(errno));
+    return Status::kSystem;
   }
   if (found == 0) {
     return Status::kTimedOut;

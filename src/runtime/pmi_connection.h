@@ -86,7 +86,8 @@ class PmiConnection {
 };
 
 /// The socket that the launcher has named in the variable PMI_FD: a copy that
-/// children of this process do not get. Fails with kProtocol, logged.
+/// children of this process do not get. kUnsupported (no PMI_FD) and kProtocol,
+/// logged.
 Result<UniqueFd> open_pmi_socket();
 
 }  // namespace acp::runtime
