@@ -5,24 +5,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <sstream>
+
+#include "launcher/words.h"
 
 namespace acp::launcher {
 
 namespace {
-
-std::optional<std::uint32_t> number_of(std::string_view text) {
-  std::uint32_t number = 0;
-  const auto [end, failure] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || failure != std::errc{} ||
-      end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return number;
-}
 
 /// Divides the text at commas that are outside of brackets.
 std::vector<std::string_view> split_outside(std::string_view text) {
@@ -52,8 +42,8 @@ bool expand_range(const std::string& stem,
   const std::string_view first = range.substr(0, range.find('-'));
   const std::string_view last =
       first.size() == range.size() ? first : range.substr(first.size() + 1);
-  const auto begin = number_of(first);
-  const auto end = number_of(last);
+  const auto begin = number_in(first);
+  const auto end = number_in(last);
   if (!begin || !end || *begin > *end) return false;
   for (std::uint32_t number = *begin; number <= *end; ++number) {
     // The width of the first number has the leading zeros.
@@ -139,7 +129,7 @@ std::variant<std::optional<Allocation>, std::string> file_allocation(
     }
     Node node{host, 1, 0};
     if (has_counts && words >> count) {
-      node.capacity = number_of(count).value_or(0);
+      node.capacity = number_in(count).value_or(0);
       if (node.capacity == 0 || node.capacity > kMaxRanks) {
         return fmt::format("{}={}: '{}' is no number of slots", variable, name,
                            count);
@@ -169,11 +159,11 @@ std::optional<std::vector<std::uint32_t>> expand_slurm_counts(
   std::vector<std::uint32_t> counts;
   for (const std::string_view part : split_outside(text)) {
     const std::size_t open = part.find("(x");
-    const auto count = number_of(part.substr(0, open));
+    const auto count = number_in(part.substr(0, open));
     std::optional<std::uint32_t> times = 1;
     if (open != std::string_view::npos) {
       if (part.back() != ')') return std::nullopt;
-      times = number_of(part.substr(open + 2, part.size() - open - 3));
+      times = number_in(part.substr(open + 2, part.size() - open - 3));
     }
     if (!count || !times || *count == 0 || *count > kMaxRanks ||
         *times > kMaxRanks - counts.size()) {

@@ -18,7 +18,6 @@
 #include "launcher/host_message.h"
 #include "launcher/host_orders.h"
 #include "launcher/write_queue.h"
-#include "status/result.h"
 
 namespace acp::launcher {
 

@@ -104,7 +104,7 @@ void HostPart::receive_from_keeper() {
 /// A process id that is known already stays. It came with Hello from the
 /// program itself, and the keeper may have forked a seat or a wrapper instead.
 void HostPart::take_keeper_message(const KeeperMessage& message) {
-  const std::uint32_t slot = message.rank;
+  const std::uint32_t slot = message.slot;
   switch (message.type) {
     case KeeperMessageType::kStarted:
       if (pids_[slot] == 0) {
@@ -128,7 +128,7 @@ void HostPart::take_keeper_message(const KeeperMessage& message) {
 /// them is the cause rather than the death.
 void HostPart::take_exit(const KeeperMessage& message) {
   bootstrap_.catch_up();
-  const std::uint32_t slot = message.rank;
+  const std::uint32_t slot = message.slot;
   const auto stage = static_cast<SpawnStage>(message.stage);
   if (stage != SpawnStage::kNone) {
     const auto failed = judge_failed_start(work_, slot, stage, message.error);

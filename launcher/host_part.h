@@ -69,7 +69,6 @@ class HostPart {
                          std::optional<protocol::BootstrapMessage> message);
   bool answer_from_cache(std::uint32_t slot, std::uint64_t wanted);
   void note_arrival(protocol::Phase phase);
-  void take_go(const HostMessage& order);
   void take_absence(std::int64_t word);
   void take_no_route(std::string_view why);
   void show_card(const HostMessage& order);

@@ -84,14 +84,14 @@ class Keeper {
   }
 
   void start_ranks() {
-    for (std::uint32_t rank = 0; rank < requests_.size(); ++rank) {
-      const pid_t pid = spawn(requests_[rank]);
+    for (std::uint32_t slot = 0; slot < requests_.size(); ++slot) {
+      const pid_t pid = spawn(requests_[slot]);
       pids_.push_back(pid);
       if (pid < 0) {
-        tell({KeeperMessageType::kStartFailed, rank, -pid});
+        tell({KeeperMessageType::kStartFailed, slot, -pid});
         break;
       }
-      tell({KeeperMessageType::kStarted, rank, pid});
+      tell({KeeperMessageType::kStarted, slot, pid});
     }
     living_ = std::count_if(pids_.begin(), pids_.end(),
                             [](pid_t pid) { return pid > 0; });
@@ -170,7 +170,7 @@ class Keeper {
   /// Returns true when no descendant is left.
   bool reap() {
     struct End {
-      std::uint32_t rank;
+      std::uint32_t slot;
       int status;
     };
 
@@ -195,7 +195,7 @@ class Keeper {
                        return weight(a) < weight(b);
                      });
     for (const End& end : ends)
-      report(end.rank, end.status);
+      report(end.slot, end.status);
     if (living_ == 0 && !is_empty && !is_ending_) {
       signal_descendants(SIGTERM, {});
       end_within(kLeftoverGrace);
@@ -203,13 +203,13 @@ class Keeper {
     return is_empty;
   }
 
-  void report(std::uint32_t rank, int status) {
+  void report(std::uint32_t slot, int status) {
     --living_;
-    pids_[rank] = 0;  // The kernel may give the number to another process.
-    const SpawnFailure& failure = *requests_[rank].failure;
+    pids_[slot] = 0;  // The kernel may give the number to another process.
+    const SpawnFailure& failure = *requests_[slot].failure;
     // Acquire: pairs with the shim's store; then the error is there too.
     const SpawnStage stage = failure.stage.load(std::memory_order_acquire);
-    tell({KeeperMessageType::kExited, rank, status, static_cast<int>(stage),
+    tell({KeeperMessageType::kExited, slot, status, static_cast<int>(stage),
           failure.error.load(std::memory_order_relaxed)});
   }
 
@@ -224,7 +224,7 @@ class Keeper {
   std::span<const SpawnRequest> requests_;
   /// HostWork::copied_program.
   const std::string& copied_program_;
-  std::vector<pid_t> pids_;     ///< By rank; not positive: not running.
+  std::vector<pid_t> pids_;     ///< By slot; not positive: not running.
   std::ptrdiff_t living_ = 0;   ///< Ranks that have not ended.
   bool is_ending_ = false;      ///< Set by end_within(), never cleared.
   Clock::time_point deadline_;  ///< Time of SIGKILL while is_ending_.

@@ -4,7 +4,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "base/unique_fd.h"
 #include "launcher/spawn.h"

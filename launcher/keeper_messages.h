@@ -11,14 +11,14 @@ enum class KeeperMessageType : std::uint32_t {
   kSignal,       ///< To keeper. value: signal for every rank.
   kEnd,          ///< To keeper. value: milliseconds until SIGKILL.
   kKill,         ///< To keeper.
-  kStarted,      ///< From keeper. rank; value: process id.
-  kStartFailed,  ///< From keeper. rank; value: errno of the fork.
-  kExited,       ///< From keeper. rank; value: wait status; stage; error.
+  kStarted,      ///< From keeper. slot; value: process id.
+  kStartFailed,  ///< From keeper. slot; value: errno of the fork.
+  kExited,       ///< From keeper. slot; value: wait status; stage; error.
 };
 
 struct KeeperMessage {
   KeeperMessageType type = KeeperMessageType::kKill;
-  std::uint32_t rank = 0;
+  std::uint32_t slot = 0;
   std::int64_t value = 0;
   std::int32_t stage = 0;  ///< SpawnStage that failed, 0: none.
   std::int32_t error = 0;  ///< Its errno.

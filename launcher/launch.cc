@@ -50,7 +50,7 @@ std::vector<char*> environment_of(const std::vector<std::string>& own,
 
 /// One rank's argv and environment, and the variables of this rank alone, which
 /// the environment points into.
-struct RankWords {
+struct ExecArrays {
   std::vector<std::string> numbers;
   std::vector<char*> words;
   std::vector<char*> environment;
@@ -78,8 +78,8 @@ class SharedFailures {
 
   bool is_mapped() const { return memory_ != MAP_FAILED; }
 
-  SpawnFailure* make(std::size_t rank) {
-    return new (static_cast<SpawnFailure*>(memory_) + rank) SpawnFailure{};
+  SpawnFailure* make(std::size_t slot) {
+    return new (static_cast<SpawnFailure*>(memory_) + slot) SpawnFailure{};
   }
 
  private:
@@ -102,11 +102,11 @@ Status start_ranks(const HostWork& work,
     log_error("shared memory for {} ranks: {}", ranks, errno_text(errno));
     return Status::kSystem;
   }
-  std::vector<RankWords> words(ranks);
+  std::vector<ExecArrays> arrays(ranks);
   std::vector<SpawnRequest> requests(ranks);
   for (std::size_t slot = 0; slot < ranks; ++slot) {
     const RankPlan& one = work.ranks[slot];
-    RankWords& own = words[slot];
+    ExecArrays& own = arrays[slot];
     own.words = pointers_to(one.words);
     own.numbers = numbers_of(work, slot);
     own.numbers.insert(own.numbers.end(), one.settings.begin(),

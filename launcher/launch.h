@@ -3,7 +3,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "launcher/host_message.h"
 #include "launcher/host_work.h"

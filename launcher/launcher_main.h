@@ -1,8 +1,6 @@
 // Functions that the mains of acprun and macprun share.
 #pragma once
 
-#include <functional>
-
 #include "launcher/early_exit.h"
 #include "launcher/plan.h"
 

@@ -18,6 +18,7 @@
 #include "launcher/rank_hosts.h"
 #include "launcher/read_file.h"
 #include "launcher/seat.h"
+#include "launcher/words.h"
 
 namespace acp::launcher {
 
@@ -181,7 +182,8 @@ std::string hosts_of(const std::vector<HostRanks>& hosts,
 std::string names_of(const std::vector<std::string>& variables) {
   std::string names;
   for (const std::string& entry : variables) {
-    names += (names.empty() ? "" : ",") + entry.substr(0, entry.find('='));
+    names += names.empty() ? "" : ",";
+    names += name_in(entry);
   }
   return names;
 }

@@ -17,6 +17,7 @@
 #include "launcher/route.h"
 #include "launcher/seat.h"
 #include "launcher/this_host.h"
+#include "launcher/words.h"
 #include "protocol/bootstrap.h"
 
 namespace acp::launcher {
@@ -60,7 +61,7 @@ std::vector<std::string> make_environment(const Options& options,
   // acprun may itself be a rank of another job. That rank's numbers must not
   // reach its own ranks.
   std::erase_if(variables, [](const std::string& entry) {
-    const std::string name = entry.substr(0, entry.find('='));
+    const std::string_view name = name_in(entry);
     return name == protocol::kRankVariable ||
            name == protocol::kProcsVariable ||
            name == protocol::kLocalRankVariable ||

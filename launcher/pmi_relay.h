@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "status/result.h"
 
 namespace acp::launcher {
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "launcher/program.h"
+#include "launcher/words.h"
 
 namespace acp::launcher {
 
@@ -16,13 +17,6 @@ namespace {
 /// Bytes of one message with a piece of the program.
 constexpr std::size_t kProgramPiece = 1 << 20;
 
-std::string path_variable(const HostOrders& orders) {
-  for (const std::string& entry : orders.environment) {
-    if (entry.starts_with("PATH=")) return entry.substr(5);
-  }
-  return "";
-}
-
 }  // namespace
 
 /// The daemons get the file in pieces, which bounds a message. A relative name
@@ -30,8 +24,9 @@ std::string path_variable(const HostOrders& orders) {
 /// host.
 Status send_program(const JobPlan& plan,
                     const std::function<void(std::string piece)>& send) {
-  auto found = find_program(plan.options.command.front(),
-                            plan.options.directory, path_variable(plan.orders));
+  auto found =
+      find_program(plan.options.command.front(), plan.options.directory,
+                   value_in(plan.orders.environment, "PATH"));
   const auto* name = std::get_if<std::string>(&found);
   std::ifstream file;
   if (name != nullptr) {

@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -61,8 +60,7 @@ class Managed final : public Bootstrap {
   }
 
   Status arrive(Phase phase) override {
-    const Status status = is_leader() ? lead(phase, init_deadline_)
-                                      : follow(phase, init_deadline_);
+    const Status status = is_leader() ? lead(phase) : follow(phase);
     if (status == Status::kTimedOut) {
       watch_->abort(kStatusTimeout, "not all ranks came to acp_init in time");
     }
@@ -162,15 +160,14 @@ class Managed final : public Bootstrap {
 
   // --- phases --------------------------------------------------------------
 
-  Status lead(Phase phase, TimePoint deadline) {
-    Status status = watch_->wait_for_ranks(phase, deadline);
+  Status lead(Phase phase) {
+    Status status = watch_->wait_for_ranks(phase, init_deadline_);
     if (status == Status::kOk && !group_.is_whole_job()) {
-      status = protocol::has_table(phase)
-                   ? exchange(phase, deadline)
-                   : fence(deadline, values_of_fence(phase));
+      status = protocol::has_table(phase) ? exchange(phase)
+                                          : fence(values_of_fence(phase));
     }
     if (status == Status::kOk && has_cards_to_offer(phase)) {
-      status = offer_card(deadline);
+      status = offer_card();
     }
     if (status == Status::kOk) {
       watch_->go(phase);
@@ -179,18 +176,18 @@ class Managed final : public Bootstrap {
   }
 
   /// The fence is among all ranks of the job.
-  Status follow(Phase phase, TimePoint deadline) {
+  Status follow(Phase phase) {
     watch_->arrive(phase);
     if (!group_.is_whole_job()) {
-      Status status = fence(deadline, values_of_fence(phase));
+      Status status = fence(values_of_fence(phase));
       if (status == Status::kOk && has_cards_to_offer(phase)) {
-        status = offer_card(deadline);
+        status = offer_card();
       }
       if (status != Status::kOk) {
         return status;
       }
     }
-    return watch_->wait_for_go(phase, deadline);
+    return watch_->wait_for_go(phase, init_deadline_);
   }
 
   /// A fence without a table leaves the address cards where they are.
@@ -207,28 +204,27 @@ class Managed final : public Bootstrap {
 
   /// The fence comes after that of exchange(), which brings all values to all
   /// hosts: this one leaves the address cards where they are.
-  Status offer_card(TimePoint deadline) {
+  Status offer_card() {
     const std::uint32_t proc = manager_->rank();
     const auto card = protocol::used_part(segment_.card(proc));
     const Status status =
         bundles_.put(card_key(proc),
                      {reinterpret_cast<const char*>(card.data()), card.size()},
                      request_limit());
-    return status == Status::kOk ? fence(deadline, FenceValues::kOnRequest)
-                                 : status;
+    return status == Status::kOk ? fence(FenceValues::kOnRequest) : status;
   }
 
   /// Brings the records of all hosts into all segments, and in Phase::kInit the
   /// address cards that have room there. A
   /// key-value space may refuse a second value for a key, so each round has
   /// keys of its own.
-  Status exchange(Phase phase, TimePoint deadline) {
+  Status exchange(Phase phase) {
     const std::uint32_t round = round_++;
     Status status = bundles_.put(
         table_key(round, group_.leader),
         protocol::make_table(segment_, group_.ranks, phase), request_limit());
     if (status == Status::kOk) {
-      status = fence(deadline);
+      status = fence(FenceValues::kToAllHosts);
     }
     if (status != Status::kOk) {
       return status;
@@ -268,11 +264,8 @@ class Managed final : public Bootstrap {
     return watch_->await_judgement() ? watch_->log_end() : take_tables(round);
   }
 
-  Status fence(TimePoint deadline,
-               FenceValues values = FenceValues::kToAllHosts) {
-    WaitLimit limit = request_limit();
-    limit.deadline = deadline;
-    const Status status = bundles_.fence(values, limit);
+  Status fence(FenceValues values) {
+    const Status status = bundles_.fence(values, request_limit());
     return status == Status::kAborted ? watch_->log_end() : status;
   }
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "gma/engine.h"
+#include "runtime/barrier_sleep.h"
 
 namespace acp::runtime {
 
@@ -21,9 +22,6 @@ constexpr int kShortSpin = 256;
 /// fastest with 4 of them and no spinning. Each may cost a tick of the
 /// scheduler.
 constexpr int kYields = 4;
-/// Longest sleep before the next look at the health of the job, which wakes no
-/// sleeper of a rank's own process.
-constexpr Duration kLookForDeath = std::chrono::milliseconds(100);
 
 bool has_moved(const gma::SleepWord& sleep_word) {
   return sleep_word.word.load(std::memory_order_acquire) != sleep_word.expected;

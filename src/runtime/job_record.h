@@ -2,7 +2,6 @@
 // into a launcher's key-value space when the job starts.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,7 +10,6 @@
 
 #include "protocol/host_segment.h"
 #include "runtime/leader_message.h"
-#include "status/result.h"
 
 namespace acp::runtime {
 

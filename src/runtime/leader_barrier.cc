@@ -10,14 +10,11 @@
 #include "base/futex.h"
 #include "gma/waiting.h"
 #include "gmm/doorbell.h"
+#include "runtime/barrier_sleep.h"
 
 namespace acp::runtime {
 
 namespace {
-
-/// Longest sleep before the next look at the health of the job, which wakes no
-/// sleeper of a rank's own process.
-constexpr Duration kLookForDeath = std::chrono::milliseconds(100);
 
 gma::WaitPurpose purpose_of_sync() {
   gma::WaitPurpose purpose;

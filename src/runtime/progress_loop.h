@@ -33,7 +33,6 @@
 //     before it naps again.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "base/clock.h"

@@ -31,10 +31,6 @@ Status Sync::barrier(TimePoint deadline) {
                                      : leader_barrier_.wait(deadline);
 }
 
-Status Sync::wait(TimePoint deadline) {
-  return meet(deadline);
-}
-
 /// Two barriers: a rank whose acp_sync has met the first one learns it there,
 /// and tells it before it comes to the second one. After an acp_sync has met an
 /// acp_reset, this rank comes to no barrier. Another rank, whose acp_reset has
@@ -47,9 +43,9 @@ Status Sync::begin_reset() {
   const std::uint64_t before = barriers_;
   watch_.begin_reset(next_barrier());
   enter_absence(protocol::AbsenceKind::kResetting, next_barrier());
-  Status status = meet(TimePoint::max());
+  Status status = wait(TimePoint::max());
   if (status == Status::kOk) {
-    status = meet(TimePoint::max());
+    status = wait(TimePoint::max());
   }
   watch_.end_reset();
   of_resets_ += barriers_ - before;
@@ -58,7 +54,7 @@ Status Sync::begin_reset() {
 
 /// A call that cannot be met is refused before this rank arrives at the
 /// barrier, so that the other ranks' barriers keep their count.
-Status Sync::meet(TimePoint deadline) {
+Status Sync::wait(TimePoint deadline) {
   if (has_sync_met_reset_ && !watch_.is_finalizing()) {
     return Status::kClosed;
   }

@@ -2,7 +2,6 @@
 // not come to it because they are in another call. acp_reset begins with it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "gma/engine.h"
@@ -65,7 +64,6 @@ class Sync {
 
  private:
   Status barrier(TimePoint deadline);
-  Status meet(TimePoint deadline);
   void note_absence(const protocol::Absence& absence);
   void log_absence(const protocol::Absence& absence) const;
   void enter_absence(protocol::AbsenceKind kind, std::uint64_t barrier);
@@ -85,13 +83,13 @@ class Sync {
   AbsenceWatch watch_;
   // The thread that is in acp_sync, acp_reset or acp_finalize writes these
   // fields. The program has one such thread at a time, so no lock guards them.
-  /// Barriers that this rank has begun. Written by meet().
+  /// Barriers that this rank has begun. Written by wait().
   std::uint64_t barriers_ = 0;
   /// How many of barriers_ were acp_reset's. Written by begin_reset().
   std::uint64_t of_resets_ = 0;
-  /// The last one has not seen its end. Written by meet().
+  /// The last one has not seen its end. Written by wait().
   bool is_open_ = false;
-  /// It was left open by its time limit. Written by meet().
+  /// It was left open by its time limit. Written by wait().
   bool has_timed_out_ = false;
   /// One call was kClosed. Set by note_absence().
   bool is_out_of_step_ = false;

@@ -5,7 +5,6 @@
 // before anything is opened), progress.h, sync.h, own_regions.h, renumbering.h.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -3,6 +3,7 @@
 // engine.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <vector>

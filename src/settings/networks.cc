@@ -3,7 +3,6 @@
 #include "settings/networks.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <optional>
 

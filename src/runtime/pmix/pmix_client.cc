@@ -260,7 +260,8 @@ class Pmix final : public ProcessManager {
     if (call == nullptr) {
       return Status::kSystem;
     }
-    if (const Status status = ask_beside(owner, std::string(key), call, limit);
+    if (const Status status =
+            ask_with_callback(owner, std::string(key), call, limit);
         status != Status::kOk) {
       return status;
     }
@@ -364,10 +365,10 @@ class Pmix final : public ProcessManager {
   /// Asks for a value and waits for the callback. The deadline is that of
   /// AnswerLimit: after a time-out PMIx_Abort would wait for the server as
   /// well.
-  Status ask_beside(pmix_rank_t rank,
-                    const std::string& key,
-                    const std::shared_ptr<Call>& call,
-                    WaitLimit limit) const {
+  Status ask_with_callback(pmix_rank_t rank,
+                           const std::string& key,
+                           const std::shared_ptr<Call>& call,
+                           WaitLimit limit) const {
     pmix_proc_t proc = self_;
     proc.rank = rank;
     auto argument = std::make_unique<std::shared_ptr<Call>>(call);
@@ -382,23 +383,15 @@ class Pmix final : public ProcessManager {
     return wait(*call, limit);
   }
 
-  /// Sets `value` on success. The server may wait for a value that no rank has
+  /// Empty: PMIx has none. The server may wait for a value that no rank has
   /// put.
-  pmix_status_t ask(pmix_rank_t rank, const char* key, Value& value) const {
+  Value value_of(pmix_rank_t rank, const char* key) const {
     pmix_proc_t proc = self_;
     proc.rank = rank;
     pmix_value_t* found = nullptr;
-    const pmix_status_t status = PMIx_Get(&proc, key, nullptr, 0, &found);
-    if (status == PMIX_SUCCESS) {
-      value.reset(found);
-    }
-    return status;
-  }
-
-  Value value_of(pmix_rank_t rank, const char* key) const {
-    Value value;
-    (void)ask(rank, key, value);
-    return value;
+    return Value(PMIx_Get(&proc, key, nullptr, 0, &found) == PMIX_SUCCESS
+                     ? found
+                     : nullptr);
   }
 
   Status watch_launcher() {
