@@ -213,9 +213,9 @@ bool Endpoint::flush(bool is_idle) {
 /// or a stream of them could hold it for ever. False: a part is left, and flush
 /// has to be called again.
 bool Endpoint::flush_parts(bool is_idle) {
-  if (state_ == EndpointState::kGone && (open_ != nullptr || has_steps())) {
-    // These messages will never arrive. Failing waits for the launcher, which
-    // knows better why the peer has left.
+  if (state_ == EndpointState::kGone && misses_peer()) {
+    // These messages and steps will never arrive. Failing waits for the
+    // launcher, which knows better why the peer has left.
     if (!launcher_had_time()) {
       return false;
     }
@@ -284,6 +284,7 @@ bool Endpoint::on_sent(std::uint32_t number,
     return false;
   }
   const bool is_step = queue_->at(number).theirs != nullptr;
+  has_lost_step_ = has_lost_step_ || (is_step && !is_good);
   while (freed_ != number + 1) {
     bool is_done =
         state_ != EndpointState::kFailed && (is_good || freed_ != number);

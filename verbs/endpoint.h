@@ -316,6 +316,7 @@ class Endpoint final : public transport::Endpoint,
                       std::uint64_t token,
                       Plan& plan);
   bool has_steps() const noexcept;
+  bool misses_peer() const noexcept;
   bool has_read() const noexcept;
   bool may_follow_atomics(
       std::span<const transport::RemoteStep> steps) const noexcept;
@@ -455,6 +456,8 @@ class Endpoint final : public transport::Endpoint,
   std::uint32_t unsignalled_ = 0;
   /// Outstanding ones of steps. endpoint_post.cc counts them.
   std::uint32_t steps_posted_ = 0;
+  /// A step was flushed, so its chain never ends. Set by on_sent(), for good.
+  bool has_lost_step_ = false;
   std::unique_ptr<SendQueue> queue_;  ///< Made by become_ready().
 
   /// Changed by endpoint_control.cc, plan_step(), end_use() and drop_steps().

@@ -337,7 +337,7 @@ void Endpoint::on_rejected(int status, std::span<const std::byte> data) {
 
 /// The peer has closed its end: it has finalized, or it has died and the
 /// launcher will tell. So this is no failure by itself. It becomes one if this
-/// process still has unsent messages when the launcher has had its time.
+/// process misses the peer when the launcher has had its time.
 void Endpoint::on_peer_gone(std::string_view why) {
   if (state_ == EndpointState::kGone || state_ == EndpointState::kFailed) {
     return;
@@ -352,9 +352,16 @@ void Endpoint::on_peer_gone(std::string_view why) {
     }
   }
   controls_.drop_peer();  // its queue pair is closed
-  if (open_ != nullptr || has_steps()) {
+  if (misses_peer()) {
     queue_for_flush();
   }
+}
+
+/// Whether something of this process can end only as a failure of the peer,
+/// once the peer's end has closed: unsent messages, or steps. A flushed step
+/// counts as well, because its chain is never reported as done.
+bool Endpoint::misses_peer() const noexcept {
+  return open_ != nullptr || has_steps() || has_lost_step_;
 }
 
 bool Endpoint::launcher_had_time() const noexcept {

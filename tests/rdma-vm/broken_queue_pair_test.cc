@@ -1,6 +1,7 @@
 // Tests of queue pairs that fail: the test breaks them while their connection
 // works, and the transport has to report it once.
 #include "rdma-vm/created_pairs.h"
+#include "rdma-vm/late_queue.h"
 #include "rdma-vm/pair.h"
 
 namespace acp::verbs {
@@ -67,6 +68,42 @@ TEST_CASE("verbs queue pair: one that is flushed without a reason is lost",
     flushed += end.failure.find("queue pair") != std::string::npos ? 1 : 0;
   }
   CHECK(flushed == 1);
+}
+
+// No call to the peer follows the get: only its loss can show that the peer is
+// missed.
+TEST_CASE("verbs queue pair: a get that is flushed fails its peer",
+          "[verbs][failure]") {
+  std::vector<ibv_qp*>& created = created_pairs();
+  created.clear();
+  Pair pair(Executor::kAgent, kMaxReceives, kSoon);
+  End& near = pair.ends[0];
+  const RemoteStep get = pair.step(Opcode::kGet, 0, 0, 16);
+  REQUIRE(pair.post(get, 1) == Status::kOk);
+  REQUIRE(pair.is_done(1));
+  LateQueue late(*created.front());
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  REQUIRE(ibv_modify_qp(created.front(), &attributes, IBV_QP_STATE) == 0);
+  REQUIRE(near.endpoint().post({&get, 1}, 2) == Status::kOk);
+  near.transport->flush();
+  const auto until = [&](const std::function<bool()>& condition) {
+    return test::eventually([&] {
+      near.transport->poll(near);
+      near.transport->flush();
+      return condition();
+    });
+  };
+  SECTION("before the connection is closed") {}
+  SECTION("after the connection is closed") {
+    pair.ends[1].transport.reset();
+    // A lost peer with a step under way stays in the list of unsent data.
+    REQUIRE(
+        until([&] { return near.transport->next_deadline() == TimePoint{}; }));
+  }
+  late.release();
+  CHECK(until([&] { return near.failures == 1; }));
+  CHECK(near.done.size() == 1);
 }
 
 }  // namespace acp::verbs
