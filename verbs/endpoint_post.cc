@@ -159,6 +159,14 @@ Status Endpoint::post_then_send(
       !may_send_packets()) {
     return stays_too_small_for(plan, 1) ? Status::kUnsupported : Status::kAgain;
   }
+  if (device_.is_rxe() && open_ != nullptr) {
+    // append() may post the open packet, and no read of the batch may follow
+    // that packet before its acknowledgement; see postable().
+    post_batch();
+    if (state_ != EndpointState::kReady) {
+      return Status::kPeerDead;
+    }
+  }
   if (const Status status = append(message, FrameKind::kMessage);
       status != Status::kOk) {
     return status;

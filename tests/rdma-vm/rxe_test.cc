@@ -46,6 +46,44 @@ RemoteStep add_step(RxePair& pair) {
   return add;
 }
 
+/// The opcodes that are given to the device of one queue pair while it lives.
+/// Only one may live at a time.
+class PostedOpcodes {
+ public:
+  explicit PostedOpcodes(const ibv_qp& pair)
+      : context_(*pair.context), original_(context_.ops), number_(pair.qp_num) {
+    current = this;
+    context_.ops.post_send = post_send;
+  }
+
+  PostedOpcodes(const PostedOpcodes&) = delete;
+  PostedOpcodes& operator=(const PostedOpcodes&) = delete;
+
+  ~PostedOpcodes() {
+    context_.ops = original_;
+    current = nullptr;
+  }
+
+  const std::vector<ibv_wr_opcode>& all() const { return opcodes_; }
+
+ private:
+  inline static PostedOpcodes* current = nullptr;
+
+  static int post_send(ibv_qp* pair, ibv_send_wr* list, ibv_send_wr** bad) {
+    for (const ibv_send_wr* each = list;
+         each != nullptr && pair->qp_num == current->number_;
+         each = each->next) {
+      current->opcodes_.push_back(each->opcode);
+    }
+    return current->original_.post_send(pair, list, bad);
+  }
+
+  ibv_context& context_;
+  ibv_context_ops original_;
+  std::uint32_t number_;
+  std::vector<ibv_wr_opcode> opcodes_;
+};
+
 }  // namespace
 
 TEST_CASE("verbs rxe: reads and atomics wait for what is before them",
@@ -102,6 +140,34 @@ TEST_CASE("verbs rxe: a read does not wait for a read", "[verbs][rxe]") {
     CHECK(pair.counts().requests - before.requests == i);
   }
   REQUIRE(pair.is_done(4));
+}
+
+// The message behind the put has no room in the open packet, so that packet is
+// posted within the call. The get of the batch must be in front of it.
+TEST_CASE("verbs rxe: a read does not follow a full packet", "[verbs][rxe]") {
+  created_pairs().clear();
+  RxePair pair;
+  const ibv_qp& queue_pair = *created_pairs().front();
+  if (!is_rxe(queue_pair)) {
+    return;
+  }
+  End& near = pair.ends[0];
+  const int heard = pair.ends[1].messages;
+  const std::array<std::byte, 8000> large{};
+  const std::span<const std::byte> part = large;
+  REQUIRE(near.endpoint().send({&part, 1}, transport::Ordering::kFree) ==
+          Status::kOk);
+  const RemoteStep get = pair.step(Opcode::kGet, 1000, 2000, 16);
+  REQUIRE(near.endpoint().post({&get, 1}, 2) == Status::kOk);
+  const PostedOpcodes posted(queue_pair);
+  const RemoteStep put = pair.step(Opcode::kPut, 3000, 0, 16);
+  const std::span<const std::byte> small = part.first(1000);
+  REQUIRE(near.endpoint().post_then_send({&put, 1}, 3, {&small, 1}) ==
+          Status::kOk);
+  CHECK(posted.all() == std::vector{IBV_WR_RDMA_READ, IBV_WR_SEND_WITH_IMM,
+                                    IBV_WR_RDMA_WRITE, IBV_WR_SEND_WITH_IMM});
+  REQUIRE(pair.is_done(3));
+  REQUIRE(pair.until([&] { return pair.ends[1].messages == heard + 2; }));
 }
 
 // A put and then gets fill the batch that rxe holds back, until a post is
