@@ -55,6 +55,8 @@ std::size_t UcxTransport::poll(transport::MessageSink& sink) {
       has_served_ = true;
     }
   }
+  // The reports below call the sink, which may send to this process itself.
+  shared_.sink = nullptr;
   const std::size_t done = report_done(sink);
   if (!shared_.gone.empty()) {
     check_gone();
@@ -63,7 +65,6 @@ std::size_t UcxTransport::poll(transport::MessageSink& sink) {
     report_failures(sink);
   }
   unfit_peer_.report(sink);
-  shared_.sink = nullptr;
   return static_cast<std::size_t>(shared_.counters.delivered - before) + done;
 }
 
