@@ -90,6 +90,14 @@ void Connection::on_loss() {
   }
 }
 
+/// The echo of this transmission would count as a proof. A connection that is
+/// proven needs none.
+void Connection::on_bypass() {
+  if (!is_proven_ && first_txno_ != 0) {
+    give_up();
+  }
+}
+
 void Connection::on_needless_loss() noexcept {
   threshold_ = std::max(threshold_ / 2, kFirstThreshold);
 }

@@ -19,6 +19,8 @@ namespace acp::udp {
 ///    ^                              |   ^                            |
 ///    +------(a fragment lost)-------+   +------(a fragment lost)-----+
 ///
+/// A first transmission that bypasses a tried connection ends it like a loss.
+///
 /// A firewall may pass only datagrams between the listening ports. Therefore
 /// retransmissions and pure acks never use the connected socket.
 ///
@@ -58,6 +60,10 @@ class Connection {
 
   /// A fragment is about to be retransmitted by the unconnected socket.
   void on_loss();
+
+  /// A fragment is about to leave for the first time by the unconnected socket,
+  /// because it is larger than its path. Keeps invariant 3.
+  void on_bypass();
 
   /// An earlier on_loss() was about a fragment that had arrived after all.
   void on_needless_loss() noexcept;

@@ -345,6 +345,9 @@ bool Endpoint::transmit(Fragment& fragment, TimePoint now) {
   const std::uint64_t txno = txno_;
   datagram.may_be_fragmented = datagram.size() > mtu_.bytes();
   const bool may_connect = is_first && !datagram.may_be_fragmented;
+  if (is_first && !may_connect) {
+    connection_.on_bypass();
+  }
   const Status status =
       may_connect ? send_first(datagram, txno)
                   : shared_.socket.send(color_, path_.address, datagram);

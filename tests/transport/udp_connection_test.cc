@@ -80,7 +80,14 @@ class Exchanges {
 
   /// Sends one message in a datagram of its own.
   Status offer(ProcId from, ProcId to, Color color = 0) {
-    const std::array<std::span<const std::byte>, 1> parts = {message_};
+    return offer_bytes(message_, from, to, color);
+  }
+
+  Status offer_bytes(std::span<const std::byte> message,
+                     ProcId from,
+                     ProcId to,
+                     Color color = 0) {
+    const std::array<std::span<const std::byte>, 1> parts = {message};
     return job_.endpoint(from, to, color).send(parts, Ordering::kOrdered);
   }
 
@@ -199,6 +206,33 @@ TEST_CASE("udp connection: a firewall that is set up later is no obstacle",
   exchanges.run(20'000);
   CHECK(exchanges.connected() > before);
   CHECK(exchanges.connected() <= before + 20);
+}
+
+// Fragments above the path's size leave by the listening port, so their acks
+// say nothing about the connected socket.
+TEST_CASE("udp connection: a fragment above the path's size proves nothing",
+          "[udp][connection][firewall]") {
+  FakeJobPlan plan;
+  plan.network.has_hosts = true;
+  plan.network.mtu = udp::PathMtu::kBase;
+  plan.network.blocks_connected = true;
+  FakeJob job(plan);
+  Exchanges exchanges(job);
+  const std::vector<std::byte> large(udp::PathMtu::kBase + 100);
+  constexpr int kRounds = 2000;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::uint64_t before = exchanges.answers();
+    REQUIRE(exchanges.offer(0, 1) == Status::kOk);
+    job.transport(0).flush();
+    REQUIRE(exchanges.offer_bytes(large, 0, 1) == Status::kOk);
+    job.transport(0).flush();
+    REQUIRE(job.run_until([&] { return exchanges.answers() == before + 2; }));
+  }
+  // Each attempt ends with the large fragment behind it, and makes the next
+  // one twice as rare.
+  constexpr std::uint64_t kAttempts = 5;  // 64 + 128 + ... < 2,000
+  CHECK(exchanges.to(1) > 0);
+  CHECK(exchanges.to(1) <= kAttempts);
 }
 
 TEST_CASE("udp connection: losses do not wear it out", "[udp][connection]") {
