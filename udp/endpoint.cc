@@ -482,6 +482,8 @@ void Endpoint::fail() noexcept {
   connection_.close();
   sender_.abandon();
   receiver_.abandon();
+  size_probe_ = 0;
+  mtu_ = PathMtu(mtu_.bytes(), mtu_.bytes());  // ends a search for good
 }
 
 }  // namespace acp::udp

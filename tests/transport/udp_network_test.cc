@@ -418,6 +418,38 @@ TEST_CASE("udp transport: the dead stay dead", "[udp][transport][death]") {
   CHECK(messages == 0);
 }
 
+// Color 0 finds the peer silent while color 1 searches for its path's size.
+TEST_CASE("udp transport: nothing is sent to the dead, not even a size probe",
+          "[udp][transport][death]") {
+  FakeJobPlan plan;
+  plan.colors = 2;
+  plan.network.has_hosts = true;
+  plan.datagram_bytes = 8'972;  // many sizes to try
+  FakeJob job(plan);
+  bool has_failed = false;
+  job.sink(0).failed = [&](auto, auto) {
+    has_failed = true;
+  };
+  int probes = 0;
+  int after_failure = 0;
+  job.network().observe([&](const FakeNetwork::Event& event) {
+    const auto packet = udp::decode_packet(event.bytes);
+    REQUIRE(packet.has_value());
+    probes += packet->header.type == udp::PacketType::kSizeProbe ? 1 : 0;
+    after_failure += has_failed ? 1 : 0;
+  });
+  job.network().disconnect(1);
+  REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
+  job.run_for(milliseconds(9'900));
+  REQUIRE_FALSE(has_failed);
+  const std::vector<std::byte> large(1'000);
+  REQUIRE(send_bytes(job.endpoint(0, 1, 1), large) == Status::kOk);
+  REQUIRE(job.run_until([&] { return has_failed; }, seconds(5)));
+  CHECK(probes != 0);
+  CHECK(job.run_until_idle(seconds(60)));
+  CHECK(after_failure == 0);
+}
+
 TEST_CASE("udp transport: a peer that comes back in time is not dead",
           "[udp][transport][death]") {
   FakeJob job(FakeJobPlan{});
