@@ -278,9 +278,11 @@ bool Endpoint::count_sent(Status status, const Datagram& datagram) {
   shared_.counters.sent += datagram.datagrams();
   shared_.counters.sent_bytes += datagram.size();
   if (counts_) {
+    counts_->sent += datagram.datagrams();
     counts_->sent_bytes += datagram.size();
   }
   const int error = status == Status::kOk ? 0 : shared_.socket.send_error();
+  shared_.counters.unsent += error != 0 ? datagram.datagrams() : 0;
   if (error != 0 || send_error_ != 0) {
     on_send_error(error, datagram.train_step != 0 ? datagram.train_step
                                                   : datagram.size());
@@ -296,7 +298,6 @@ void Endpoint::on_send_error(int error, std::size_t bytes) {
     on_black_hole(shared_.time());
     return;
   }
-  shared_.counters.unsent += error != 0 ? 1 : 0;
   const int before = std::exchange(send_error_, error);
   const TimePoint now = shared_.time();
   if (error == 0 || error == before ||

@@ -57,8 +57,9 @@ struct Counters {
 /// datagram counts here only if its address and port are the peer's. A plain
 /// value.
 struct PeerCounts {
-  std::uint64_t sent_bytes = 0;
-  std::uint64_t received = 0;        ///< Datagrams that passed every check.
+  std::uint64_t sent = 0;        ///< Datagrams, counted as in Counters::sent.
+  std::uint64_t sent_bytes = 0;  ///< Bytes of these datagrams.
+  std::uint64_t received = 0;    ///< Datagrams that passed every check.
   std::uint64_t received_bytes = 0;  ///< Bytes of these datagrams.
   std::uint64_t sent_again = 0;
   std::uint64_t needless = 0;  ///< Part of `sent_again`.
@@ -192,9 +193,6 @@ class Endpoint final : public transport::Endpoint {
   /// Null unless SharedState::counts_peers.
   PeerCounts* counts() const noexcept { return counts_.get(); }
 
-  /// Datagrams sent so far.
-  std::uint64_t transmissions() const noexcept { return txno_; }
-
   /// The size of datagrams that the path is known to carry.
   std::size_t datagram_bytes() const noexcept { return mtu_.bytes(); }
 
@@ -262,7 +260,7 @@ class Endpoint final : public transport::Endpoint {
   /// on_send_error().
   int send_error_ = 0;
   GrantBudget::Stream granted_stream_;  ///< Written by shared_.grants.
-  /// Transmissions so far; see PacketGuard. Counted by make_header().
+  /// Packets that were made so far; see PacketGuard. Counted by make_header().
   std::uint64_t txno_ = 0;
   /// The peer's probe that is to be answered; 0: none. Set by on_packet(), and
   /// reset by answer_size_probe().

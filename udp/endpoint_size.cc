@@ -59,6 +59,7 @@ bool Endpoint::probe_size() {
   ++shared_.counters.sent;
   shared_.counters.sent_bytes += bytes;
   if (counts_) {
+    ++counts_->sent;
     counts_->sent_bytes += bytes;
   }
   ++shared_.counters.size_probes;

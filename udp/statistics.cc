@@ -45,10 +45,9 @@ std::string peer_as_json(const Endpoint& endpoint) {
       "\"rtt_us\": {:.1f}, \"window_bytes\": {}, \"datagram_bytes\": {}}}",
       endpoint.peer(), endpoint.color(),
       transport::format_address(endpoint.path().address), endpoint.has_failed(),
-      endpoint.transmissions(), counts.sent_bytes, counts.received,
-      counts.received_bytes, counts.sent_again, counts.needless,
-      counts.malformed, counts.corrupt, counts.replayed,
-      microseconds(sender.rtt().smoothed()), sender.window(),
+      counts.sent, counts.sent_bytes, counts.received, counts.received_bytes,
+      counts.sent_again, counts.needless, counts.malformed, counts.corrupt,
+      counts.replayed, microseconds(sender.rtt().smoothed()), sender.window(),
       endpoint.datagram_bytes());
 }
 

@@ -309,6 +309,7 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     options.window_bytes = plan.window_bytes;
     options.secret = kSecret;
     options.fetches_cards = plan.fetches_cards;
+    options.stats_file = plan.stats_file;
     options.card_of = [this, proc](transport::ProcId peer) {
       ++card_reads_[proc];
       return std::span<const std::byte>(address_cards_[peer]);

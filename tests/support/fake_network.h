@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -208,6 +209,7 @@ struct FakeJobPlan {
   std::uint64_t window_bytes = 0;  ///< A stream's; 0: found by its path.
   udp::PathPlan path{};  ///< Applied by a FaultySocket of each process.
   bool fetches_cards = false;
+  std::string stats_file{};  ///< UdpOptions::stats_file of each process.
 };
 
 /// A job of several processes, each with its transport, over one network.

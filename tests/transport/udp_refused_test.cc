@@ -1,6 +1,10 @@
 // The system refuses to send, because of a route, an interface or a firewall.
 // The transport warns at once and gives the peer up at the limit of silence.
 #include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +47,17 @@ std::string log_of_refusal(FakeJob& job, int error, Duration time) {
   job.transport(0).flush();
   job.run_for(time);
   return capture.stop();
+}
+
+/// Process 0 sends messages of these bytes to process 1 while its window has
+/// room.
+void send_until_full(FakeJob& job, std::span<const std::byte> message) {
+  int sent = 0;
+  while (job.endpoint(0, 1).send({&message, 1}, Ordering::kFree) ==
+         Status::kOk) {
+    ++sent;
+  }
+  REQUIRE(sent > 2);
 }
 
 FakeJobPlan plan_of_four() {
@@ -112,6 +127,65 @@ TEST_CASE("udp refused: the peer is given up at the limit, with the reason",
   CHECK(lost == 3);
   INFO(reason);
   CHECK(contains(reason, "the last was not sent (Network is unreachable)"));
+}
+
+TEST_CASE("udp refused: each datagram that the system refuses counts",
+          "[udp][refused]") {
+  FakeJobPlan plan;
+  plan.datagram_bytes = 8'972;
+  plan.network.has_hosts = true;
+  FakeJob job(plan);
+  const udp::Counters& counts = job.transport(0).counters();
+  const std::vector<std::byte> large(1'000);
+  const auto send_large = [&] {
+    send_until_full(job, large);
+    job.transport(0).flush();
+  };
+  const spmd::StderrCapture capture;
+  SECTION("in trains") {
+    job.network().plan().send_error = ENETUNREACH;
+  }
+  SECTION("above a size that has passed before") {
+    send_large();
+    REQUIRE(job.run_until_idle());
+    REQUIRE(job.endpoint(0, 1).good_message() > udp::PathMtu::kBase);
+    REQUIRE(counts.unsent == 0);
+    job.network().plan().send_error = EMSGSIZE;
+  }
+  const std::uint64_t before = counts.sent - counts.unsent;
+  send_large();
+  job.run_for(milliseconds(100));
+  CHECK(counts.unsent > 1);
+  CHECK(counts.sent - counts.unsent == before);
+}
+
+// A peer's count and the sum have to agree, because there is one peer.
+TEST_CASE("udp refused: datagrams without room are not counted as sent",
+          "[udp][refused]") {
+  std::string folder =
+      (std::filesystem::temp_directory_path() / "refused.XXXXXX").string();
+  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  std::uint64_t sent = 0;
+  {
+    FakeJobPlan plan;
+    plan.stats_file = folder + "/s";
+    plan.network.has_hosts = true;
+    FakeJob job(plan);
+    job.network().plan().is_full = true;
+    const std::vector<std::byte> large(1'000);
+    send_until_full(job, large);
+    job.transport(0).flush();
+    job.transport(0).flush();
+    job.network().plan().is_full = false;
+    REQUIRE(job.run_until_idle());
+    CHECK(job.transport(0).counters().refused > 0);
+    sent = job.transport(0).counters().sent;
+  }
+  std::ifstream stream(folder + "/s.0");
+  const std::string text(std::istreambuf_iterator<char>(stream), {});
+  std::filesystem::remove_all(folder);
+  INFO(text);
+  CHECK(count_of(text, "\"sent\": " + std::to_string(sent) + ",") == 2);
 }
 
 TEST_CASE("udp refused: a socket says why", "[udp][refused]") {

@@ -18,7 +18,7 @@ using Whom = transport::WaitedFor::Whom;
 /// A job in which process 0 has sent to all other processes, and they owe it
 /// nothing.
 struct Quiet {
-  explicit Quiet(FakeJobPlan plan) : job(plan), procs(plan.procs) {
+  explicit Quiet(const FakeJobPlan& plan) : job(plan), procs(plan.procs) {
     job.sink(0).failed = [this](auto peer, std::string_view why) {
       lost.push_back(peer);
       reason = why;
