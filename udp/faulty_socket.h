@@ -30,6 +30,10 @@ class FaultySocket final : public DatagramSocket {
     return inner_->receive_buffer_bytes();
   }
 
+  std::size_t longest_train() const noexcept override {
+    return inner_->longest_train();
+  }
+
   Status send(transport::Color color,
               const Address& to,
               const Datagram& datagram) override {

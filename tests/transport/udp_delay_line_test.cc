@@ -130,6 +130,7 @@ TEST_CASE("udp faulty socket: it holds what has arrived until it is due",
   const auto sender = network.make_socket(0, 1);
   udp::FaultySocket receiver(network.make_socket(1, 2),
                              {.path = {.delay = 2ms}}, 1, network.clock());
+  CHECK(receiver.longest_train() == network.plan().longest_train);
   std::vector<std::byte> buffer(1'000);
   for (const int number : {1, 2}) {
     const auto bytes = datagram(number);
