@@ -20,8 +20,12 @@ using transport::Family;
 /// Connected sockets that one DatagramSocket can have, numbered from 0.
 inline constexpr std::size_t kConnections = 16;
 
-/// Pieces of memory that the datagrams of a train consist of, at most.
-inline constexpr std::size_t kTrainPieces = 128;
+/// Datagrams of a train, at most: a kernel before 6.9 takes no more.
+inline constexpr std::size_t kLongestTrain = 64;
+
+/// Pieces of memory that the datagrams of a train consist of, at most. Each
+/// datagram has a head, and perhaps a tail.
+inline constexpr std::size_t kTrainPieces = 2 * kLongestTrain;
 
 /// A datagram to be sent: `tail` follows `head` in the same datagram. Or a
 /// train of datagrams, then without head and tail.

@@ -35,10 +35,9 @@ constexpr std::size_t kMinInPlaceBytes = 8192;
 /// A time-out takes up to 20 ms, so memory that always changes costs 2 % of it.
 constexpr Duration kCopyTime = std::chrono::seconds(1);
 /// A train is sent as one datagram of the system, which has 65,507 bytes at
-/// most, and 64 parts.
+/// most.
 constexpr std::size_t kTrainBytes = 65'000;
 static_assert(kTrainBytes <= PacketGuard::kKeptBytes);
-constexpr std::size_t kLongestTrain = 64;
 constexpr Duration kWarningInterval = std::chrono::seconds(1);
 
 Sender::Window window_on(const PeerPath& path, const StreamLimits& limits) {
@@ -390,8 +389,7 @@ bool Endpoint::transmit_pending() {
 /// Sends the fragments with one call. Their headers have one size, because
 /// nothing arrives in between: all have a SACK or none.
 bool Endpoint::transmit_train(std::span<Fragment* const> train, TimePoint now) {
-  InlineVector<std::span<const std::byte>, 2 * kLongestTrain> pieces;
-  static_assert(2 * kLongestTrain <= kTrainPieces);
+  InlineVector<std::span<const std::byte>, kTrainPieces> pieces;
   Datagram all;
   const std::uint64_t first_txno = txno_ + 1;
   for (Fragment* fragment : train) {

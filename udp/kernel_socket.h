@@ -71,8 +71,6 @@ class KernelSocket final : public DatagramSocket {
     Duration waited{};  ///< Arrival::waited of each.
   };
 
-  /// Parts that a kernel before 6.9 sends at most.
-  static constexpr std::size_t kLongestTrain = 64;
   /// So many refused trains show that the system or an interface has none.
   static constexpr std::uint32_t kTrainsRefused = 8;
 
