@@ -73,7 +73,7 @@ VerbsTransport::~VerbsTransport() {
 std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
   const std::uint64_t before =
       shared_.counters.delivered + shared_.counters.done;
-  if (shared_.connecting != 0 || --polls_until_event_check_ < 0) {
+  if (shared_.connecting != 0 || --polls_until_event_check_ <= 0) {
     check_descriptors(std::span(watched_).first(event_descriptors_));
   }
   if (std::exchange(is_after_check_, false)) {
