@@ -152,7 +152,7 @@ Result<transport::Endpoint*> UdpTransport::endpoint(transport::ProcId peer,
     return Status::kBadColor;
   }
   if (peer >= options_.procs) {
-    return Status::kInvalidArgument;
+    return Status::kBadRank;
   }
   if (Endpoint* endpoint = endpoints_.find(peer, color); endpoint != nullptr) {
     return endpoint;

@@ -103,9 +103,8 @@ class UdpTransport final : public transport::Transport {
   std::string describe_color(transport::Color color) const override;
   std::string protection() const override;
 
-  /// Also fails with kInvalidArgument for a process that does not exist. It
-  /// fails with kProtocol or kBadOption (logged) for an address card that is
-  /// damaged or does not fit this process's own.
+  /// Also fails with kProtocol or kBadOption (logged) for an address card that
+  /// is damaged or does not fit this process's own.
   Result<transport::Endpoint*> endpoint(transport::ProcId peer,
                                         transport::Color color) override;
   std::size_t poll(transport::MessageSink& sink) override;

@@ -53,7 +53,7 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
                : Status::kUnsupported;
   }
   if (peer >= options_.procs) {
-    return Status::kInvalidArgument;
+    return Status::kBadRank;
   }
   if (unfit_peer_.is_found()) {
     return Status::kBadOption;  // said before, and the job ends

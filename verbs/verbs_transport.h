@@ -76,9 +76,8 @@ class VerbsTransport final : public transport::Transport {
   std::string describe_color(transport::Color color) const override;
   std::string why_agents() const override;
 
-  /// Also fails with kInvalidArgument for a process that does not exist. It
-  /// fails with kProtocol or kBadOption (logged) for an address card that is
-  /// damaged or does not fit this process's own. For this process itself, in
+  /// Also fails with kProtocol or kBadOption (logged) for an address card that
+  /// is damaged or does not fit this process's own. For this process itself, in
   /// any color: kUnsupported, unless devices execute atomics.
   Result<transport::Endpoint*> endpoint(transport::ProcId peer,
                                         transport::Color color) override;

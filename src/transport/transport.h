@@ -249,7 +249,10 @@ class Transport {
   virtual std::string why_agents() const { return {}; }
 
   /// Returns the endpoint of a peer in a color; equal arguments give the same
-  /// pointer. Fails with kBadColor, kBadRank or kNoMemory.
+  /// pointer. Fails with kBadColor, with kNoMemory, and with kBadRank for a
+  /// process that does not exist. A network may also fail when the peer's
+  /// address card does not fit, which it logs, and with kUnsupported for this
+  /// process itself.
   virtual Result<Endpoint*> endpoint(ProcId peer, Color color) = 0;
 
   /// Moves the traffic forward: receives, hands messages and completions of

@@ -75,7 +75,7 @@ TEST_CASE("udp transport: endpoints", "[udp][transport]") {
   REQUIRE(endpoint.ok());
   CHECK(endpoint.value() == job.transport(0).endpoint(1, 0).value());
   CHECK(job.transport(0).endpoint(1, 1).status() == Status::kBadColor);
-  CHECK(job.transport(0).endpoint(2, 0).status() == Status::kInvalidArgument);
+  CHECK(job.transport(0).endpoint(2, 0).status() == Status::kBadRank);
 }
 
 TEST_CASE("udp transport: messages of every size", "[udp][transport]") {

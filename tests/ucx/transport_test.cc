@@ -111,6 +111,8 @@ TEST_CASE("ucx: a peer with other settings ends the job at the next poll",
           "[ucx][transport]") {
   Pair pair({.atomics_of_1 = Executor::kDevice});
   UcxTransport& mine = *pair.transports[0];
+  CHECK(mine.endpoint(2, 0).status() == Status::kBadRank);
+  CHECK(mine.endpoint(0, 0).status() == Status::kUnsupported);
   CHECK(mine.endpoint(1, 0).status() == Status::kBadOption);
   CHECK(pair.sinks[0].failures == 0);
   CHECK(mine.next_deadline() == TimePoint{});

@@ -197,7 +197,7 @@ Result<Endpoint*> UcxTransport::endpoint_to(transport::ProcId peer,
 Result<transport::Endpoint*> UcxTransport::endpoint(transport::ProcId peer,
                                                     transport::Color color) {
   if (peer >= options_.procs) {
-    return Status::kInvalidArgument;
+    return Status::kBadRank;
   }
   if (color >= workers_.size()) {
     return Status::kBadColor;

@@ -55,7 +55,8 @@ class UcxTransport final : public transport::Transport {
   }
 
   /// Also fails with kProtocol or kBadOption (logged) for an address card that
-  /// is damaged or does not fit this process's own.
+  /// is damaged or does not fit this process's own. For this process itself:
+  /// kUnsupported, unless devices execute atomics.
   Result<transport::Endpoint*> endpoint(transport::ProcId peer,
                                         transport::Color color) override;
   std::size_t poll(transport::MessageSink& sink) override;
