@@ -121,6 +121,7 @@ Status Worker::create(const std::string& devices, Executor atomics) {
   if (status != UCS_OK) {
     return report("ucp_config_read", status, devices);
   }
+  const char* call = "ucp_config_modify";
   if (!devices.empty()) {
     status = ucp_config_modify(config, "NET_DEVICES", devices.c_str());
   }
@@ -133,11 +134,12 @@ Status Worker::create(const std::string& devices, Executor atomics) {
   params.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 |
                     UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP;
   if (status == UCS_OK) {
+    call = "ucp_init";
     status = ucp_init(&params, config, &context_);
   }
   ucp_config_release(config);
   if (status != UCS_OK) {
-    return report("ucp_init", status, devices);
+    return report(call, status, devices);
   }
   status = make_worker(context_, worker_);
   if (status != UCS_OK) {
