@@ -13,7 +13,8 @@ constexpr std::uint32_t kMostShrink = 512;
 /// Share of the queueless path's content that a reduction leaves, of 1024.
 constexpr std::int64_t kDrained = 921;
 constexpr std::uint32_t kLossShrink = 307;  // 0.3
-/// Weight of the last round trip's losses against those before.
+/// After this many bytes both counts of bytes are halved, so that older losses
+/// count less.
 constexpr std::uint32_t kRoundBytes = 1U << 22;
 
 std::uint32_t microseconds_of(TimePoint time) noexcept {

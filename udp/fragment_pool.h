@@ -18,8 +18,10 @@ namespace acp::udp {
 
 /// One datagram that was sent.
 struct Transmission {
-  std::uint64_t txno = 0;     ///< Number within the process.
-  std::uint64_t ordinal = 0;  ///< Number within the stream, from 1.
+  /// Number in the stream. Acks and size probes are counted, too.
+  std::uint64_t txno = 0;
+  /// Number among the stream's transmissions of fragments, from 1.
+  std::uint64_t ordinal = 0;
   TimePoint sent{};
 };
 

@@ -9,7 +9,7 @@
 //          12  u32  destination process
 //          16  u48  txno: number of this transmission, unique in its stream
 //          22  u16  grant: KiB that may be unacknowledged; 0: nothing is said
-//          24  u32  seq of the fragment, low half; zero in a pure ack
+//          24  u32  seq of the fragment, low half; zero in types 2 to 4
 //          28  u32  ack, low half: every fragment below has been delivered
 //          32  u48  echo: txno of the last fragment received; 0: none yet
 //          38  u16  microseconds between that arrival and this packet
@@ -50,10 +50,12 @@ inline constexpr std::uint64_t kWindowFragments = 8 * kSackBytes;
 using SackBitmap = std::array<std::uint64_t, kWindowFragments / 64>;
 
 enum class PacketType : std::uint8_t {
-  kData = 1,        ///< A fragment, and the current ack.
-  kAck = 2,         ///< The current ack alone.
-  kSizeProbe = 3,   ///< An ack with a payload of any bytes; see PathMtu.
-  kProbeReply = 4,  ///< An ack whose `echo` is the txno of a size probe.
+  kData = 1,  ///< A fragment, and the current ack.
+  kAck = 2,   ///< The current ack alone.
+  /// Any bytes as payload; see PathMtu. Its ack is not read.
+  kSizeProbe = 3,
+  /// `echo` is the txno of a size probe. Its ack is not read.
+  kProbeReply = 4,
 };
 
 inline constexpr std::uint8_t kFlagOrdered = 1;     ///< Deliver in order.

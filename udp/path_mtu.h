@@ -18,9 +18,12 @@ namespace acp::udp {
 ///    ^          probes the largest candidate first;  |        |
 ///    |          three without an ack: the next       |        |
 ///    +--(nothing larger passes)----------------------+        |
-///    +--(two time-outs in a row, or the system refuses)-------+
+///    +--(black hole)------------------------------------------+
 ///
-/// From base and from found a new search begins after kSearchAgain.
+/// A black hole is two time-outs in a row, a fragment that was sent four times,
+/// or one that the system refuses for its size. A new search begins when a
+/// large message is sent: kSearchAgain after the search before at the earliest,
+/// and kAfterBlackHole after a black hole.
 class PathMtu {
  public:
   /// Passes every network that carries IPv6: 1,280 bytes less headers.

@@ -58,8 +58,9 @@ struct UdpOptions {
   std::uint32_t ranks_per_core = 1;           ///< On this host, rounded up.
   /// See StreamLimits.
   std::uint64_t first_grant = kFirstGrant;
-  std::uint64_t first_seq = 0;    ///< Tests set it; equal on all ranks.
-  std::size_t max_fragments = 0;  ///< Buffers in all; 0: about 64 MiB.
+  std::uint64_t first_seq = 0;  ///< Tests set it; equal on all ranks.
+  /// Buffers in all; 0: about 64 MiB of them, at most 16,384.
+  std::size_t max_fragments = 0;
 };
 
 /// Options with which open() makes sockets, texts of settings.
@@ -173,6 +174,7 @@ class UdpTransport final : public transport::Transport {
   SharedState shared_;
   /// make_endpoint() adds, and fail_peer() for colors without an endpoint.
   EndpointTable endpoints_;
+  /// make_endpoint() notes a peer, and poll() reports it.
   PeerAdmission admission_;
 
   // Written by the constructor alone.
@@ -188,7 +190,6 @@ class UdpTransport final : public transport::Transport {
   TimePoint nothing_due_{};    ///< The last poll() that left no timer due.
   /// Datagrams taken since a time-out became due; see what_is_due().
   std::size_t taken_when_due_ = 0;
-  /// make_endpoint() notes a peer, and poll() reports it.
   // Written by check_for_silence().
   TimePoint next_silence_check_{};  ///< Probe of a peer.
   std::size_t next_suspect_ = 0;    ///< Index into endpoints_.all().

@@ -52,9 +52,11 @@ struct Hello {
 
 /// Why a request of this job's process is refused.
 enum class Refusal : std::uint8_t {
-  kCrossed = 1,    ///< The attempt of the asked side wins.
-  kGone = 2,       ///< The asked process has given up on the asking one.
-  kStaySmall = 3,  ///< The asked process can make no large queue pair.
+  kCrossed = 1,  ///< The attempt of the asked side wins.
+  kGone = 2,     ///< The asked process has given up on the asking one.
+  /// No large queue pair by this request: the asked process can make none, or
+  /// its endpoint is not ready, is moving or has moved.
+  kStaySmall = 3,
 };
 
 std::array<std::byte, kHelloBytes> encode_hello(const Hello& hello);

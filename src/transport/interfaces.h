@@ -1,6 +1,6 @@
 // Which local addresses a network uses: from names, addresses and subnets that
-// a user gives, or from the route to the other hosts. Called by udp when it
-// opens its sockets, and by acp_info.
+// a user gives, or from the route to the other hosts. Called by udp
+// and verbs when they open, by src/runtime/job_record.cc, and by acp_info.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ inline constexpr std::uint32_t kPacketWindow = 32;
 /// Counts of a transport, for tests and traces. Written by its endpoints.
 struct Counters {
   std::uint64_t connected = 0;   ///< UCP endpoints made.
-  std::uint64_t unwatched = 0;   ///< Part of `connected`: no error mode.
+  std::uint64_t unwatched = 0;   ///< Part of `connected`: error mode NONE.
   std::uint64_t sent = 0;        ///< Packets.
   std::uint64_t received = 0;    ///< Packets.
   std::uint64_t early = 0;       ///< Part of `received`: before others.

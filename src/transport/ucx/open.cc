@@ -172,8 +172,8 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
   return &cards_.emplace(peer, std::move(*card)).first->second;
 }
 
-/// The address card is looked at when the first message leaves. A peer that has
-/// failed in another color gets an endpoint that fails at once.
+/// Looks at the address card when it makes the endpoint. A peer that has failed
+/// in another color gets an endpoint that fails at once.
 Result<Endpoint*> UcxTransport::endpoint_to(transport::ProcId peer,
                                             transport::Color color) {
   const std::uint64_t key = endpoint_key(peer, color);

@@ -3,7 +3,7 @@
 // Little-endian, not padded:
 //
 //   offset 0  u32 from      process that sends
-//          4  u32 number    of the packet, counted per process and color
+//          4  u32 number    of the packet, counted by each endpoint, from 0
 //          8  u64 job       part of the job's random id; tells strangers
 //         16  frames: u32 size, then that many bytes. The highest bit of a size
 //             tells a control frame (control.h)

@@ -125,13 +125,13 @@ class UcxTransport final : public transport::Transport {
   Regions regions_;  ///< on_registered() adds, on_unregistered() removes.
   SharedState shared_;
 
-  /// Address cards of the peers that were used so far. endpoint_to() adds them.
+  /// Address cards of the peers that were used so far. `card_of()` adds them.
   std::unordered_map<transport::ProcId, AddressCard> cards_;
   /// By process and color. endpoint_to() adds; an endpoint stays until the end.
   std::unordered_map<std::uint64_t, std::unique_ptr<Endpoint>> endpoints_;
   /// By process. Written by report_failures().
   std::vector<bool> has_failed_;
-  /// endpoint_to() notes a peer, and poll() reports it.
+  /// `card_of()` notes a peer, and poll() reports it.
   transport::UnfitPeer unfit_peer_{"ucx"};
 
   // Written while the transport opens, and not changed later.
