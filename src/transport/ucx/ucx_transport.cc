@@ -176,15 +176,17 @@ void UcxTransport::flush_idle() {
   flush_endpoints(&Endpoint::flush_idle);
 }
 
-/// Endpoints that have no room stay in the list.
+/// Endpoints that have no room are appended again, and so stay in the list.
 void UcxTransport::flush_endpoints(bool (Endpoint::*flush_one)()) {
-  for (std::size_t left = shared_.to_flush.size(); left != 0; --left) {
-    Endpoint* endpoint = shared_.to_flush.front();
-    shared_.to_flush.erase(shared_.to_flush.begin());
+  const std::size_t count = shared_.to_flush.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    Endpoint* endpoint = shared_.to_flush[i];
     if (!(endpoint->*flush_one)()) {
       endpoint->queue_for_flush();
     }
   }
+  const auto begin = shared_.to_flush.begin();
+  shared_.to_flush.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
 }
 
 void UcxTransport::on_registered(const transport::Region& region) {
