@@ -78,7 +78,7 @@ struct Counters {
   std::uint64_t requests = 0;   ///< Work requests of these chains.
   std::uint64_t joined = 0;     ///< Chains with a message in the same list.
   std::uint64_t proofs = 0;     ///< Reads that prove lists of writes.
-  std::uint64_t doorbells = 0;  ///< For steps and proofs; each completes.
+  std::uint64_t doorbells = 0;  ///< Doorbells of steps and of proofs.
   std::uint64_t done = 0;       ///< Chains that are complete.
   std::uint64_t atomics = 0;    ///< Work requests that were atomics.
   std::uint64_t repeated = 0;   ///< Atomics repeated by a loop.
