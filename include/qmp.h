@@ -363,8 +363,9 @@ void QMP_free_memory(QMP_mem_t* mem);
 
 /* The message memories share the following. A message is the bytes of all
  * blocks, in the order in which they are named; there may be no blocks. The
- * memory itself stays that of the program. @return NULL: QMP_INVALID_ARG,
- * QMP_NOMEM_ERR, QMP_NOT_INITED. */
+ * memory itself stays that of the program. Nothing checks that it is mapped. A
+ * message of memory that is not may end the job by SIGSEGV. @return NULL:
+ * QMP_INVALID_ARG, QMP_NOMEM_ERR, QMP_NOT_INITED. */
 
 /** Describes @p nbytes bytes at @p mem. */
 QMP_msgmem_t QMP_declare_msgmem(const void* mem, size_t nbytes);

@@ -31,7 +31,7 @@ std::vector<std::string> missing(Job& job) {
   return found;
 }
 
-void say_whom(Job& job) {
+void say_whom(Job& job, const char* function) {
   const std::vector<std::string> nodes = missing(job);
   std::string names;
   for (std::size_t i = 0; i < nodes.size() && i < kNamed; ++i) {
@@ -41,16 +41,16 @@ void say_whom(Job& job) {
     names += ", and " + std::to_string(nodes.size() - kNamed) + " more";
   }
   (void)QMP_error(
-      "QMP_barrier has waited %g s for %s: have they called it? It waits on "
+      "%s has waited %g s for %s: have they called it? It waits on "
       "(QMP_WAIT_TIMEOUT)",
-      job.wait_timeout_ms / 1000.0,
+      function, job.wait_timeout_ms / 1000.0,
       names.empty() ? "nodes that come now" : names.c_str());
 }
 
 /// A node that leaves takes part in barriers by the two acp_sync of its end, so
 /// the barrier ends. The next rank notices (Connector::leave), fails, and tells
 /// all others by revoking the communicator of the whole job.
-QMP_status_t check_nobody_left(Job& job) {
+QMP_status_t check_nobody_left(Job& job, const char* function) {
   if (!job.exchange.has_left_before(job.barriers)) {
     return QMP_SUCCESS;
   }
@@ -59,27 +59,27 @@ QMP_status_t check_nobody_left(Job& job) {
   job.exchange.revoke(*world.revocation,
                       {world.operations + 1, left, QMP_ERROR});
   return fail(QMP_ERROR,
-              "QMP_barrier: rank %d has left by exit(0) or "
+              "%s: rank %d has left by exit(0) or "
               "QMP_finalize_msg_passing: all nodes have to call it",
-              left);
+              function, left);
 }
 
 }  // namespace
 
-QMP_status_t barrier(Job& job, QMP_comm_struct& comm) {
+QMP_status_t barrier(Job& job, QMP_comm_struct& comm, const char* function) {
   if (&comm != job.world.get()) {
-    return meet(job, comm);
+    return meet(job, comm, function);
   }
   job.exchange.presences().begin_barrier(++job.barriers);
-  const char* before = acpx_enter_call("QMP_barrier");
+  const char* before = acpx_enter_call(function);
   int result = acpx_sync_timeout(job.wait_timeout_ms);
   if (result == 1) {
-    say_whom(job);
+    say_whom(job, function);
     result = acpx_sync_timeout(-1);  // goes on with the barrier that timed out
   }
   acpx_leave_call(before);
-  return result == 0 ? check_nobody_left(job)
-                     : fail(QMP_ERROR, "QMP_barrier has failed: %s",
+  return result == 0 ? check_nobody_left(job, function)
+                     : fail(QMP_ERROR, "%s has failed: %s", function,
                             acpx_strerror(acp_errno));
 }
 

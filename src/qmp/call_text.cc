@@ -56,9 +56,13 @@ const char* name_of(std::uint8_t kind) {
 }  // namespace
 
 std::string describe(const Call& call) {
+  return describe(call, name_of(call.tag.kind));
+}
+
+std::string describe(const Call& call, const char* function) {
   const std::uint8_t kind = call.tag.kind;
   const bool has_bytes = kind != kHandshake && kind != kBarrier;
-  return name_of(kind) +
+  return function +
          (has_bytes ? ", " + std::to_string(call.bytes) + " bytes"
                     : std::string()) +
          " (operation " + std::to_string(call.tag.number) + ")";

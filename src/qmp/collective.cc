@@ -71,13 +71,14 @@ class Nothing final : public Operator {
 /// a few numbers allocates nothing.
 QMP_status_t reduce(Job& job,
                     QMP_comm_struct& comm,
+                    const char* function,
                     void* data,
                     std::size_t bytes,
                     const Operator& combine) {
   if (comm.nodes() == 1) {
     return QMP_SUCCESS;
   }
-  Operation operation(job, comm, combine.kind(), bytes);
+  Operation operation(job, comm, function, combine.kind(), bytes);
   if (operation.is_revoked()) {
     return operation.fail_revoked();
   }
@@ -113,12 +114,13 @@ QMP_status_t reduce(Job& job,
 /// once.
 QMP_status_t broadcast(Job& job,
                        QMP_comm_struct& comm,
+                       const char* function,
                        void* data,
                        std::size_t bytes) {
   if (comm.nodes() == 1) {
     return QMP_SUCCESS;
   }
-  Operation operation(job, comm, kBroadcast, bytes);
+  Operation operation(job, comm, function, kBroadcast, bytes);
   if (operation.is_revoked()) {
     return operation.fail_revoked();
   }
@@ -144,8 +146,8 @@ QMP_status_t broadcast(Job& job,
   return round.run();
 }
 
-QMP_status_t meet(Job& job, QMP_comm_struct& comm) {
-  return reduce(job, comm, nullptr, 0, Nothing());
+QMP_status_t meet(Job& job, QMP_comm_struct& comm, const char* function) {
+  return reduce(job, comm, function, nullptr, 0, Nothing());
 }
 
 }  // namespace qmp

@@ -27,11 +27,13 @@ class Operator {
 };
 
 // Every function here waits without a time limit; after QMP_WAIT_TIMEOUT it
-// says once for which node it waits. A failure revokes the communicator.
+// says once for which node it waits. A failure revokes the communicator. The
+// error lines name `function`, a literal: the program has called it.
 
 /// Replaces `data` by the reduction over all nodes. All nodes give equal sizes.
 QMP_status_t reduce(Job& job,
                     QMP_comm_struct& comm,
+                    const char* function,
                     void* data,
                     std::size_t bytes,
                     const Operator& combine);
@@ -39,12 +41,13 @@ QMP_status_t reduce(Job& job,
 /// Copies `data` of node 0 to all nodes.
 QMP_status_t broadcast(Job& job,
                        QMP_comm_struct& comm,
+                       const char* function,
                        void* data,
                        std::size_t bytes);
 
-QMP_status_t barrier(Job& job, QMP_comm_struct& comm);
+QMP_status_t barrier(Job& job, QMP_comm_struct& comm, const char* function);
 
 /// A barrier by a reduction of 0 bytes, on the channels of the communicator.
-QMP_status_t meet(Job& job, QMP_comm_struct& comm);
+QMP_status_t meet(Job& job, QMP_comm_struct& comm, const char* function);
 
 }  // namespace qmp

@@ -44,6 +44,9 @@ class Union final : public qmp::Operator {
   std::uint8_t kind() const override { return qmp::kSplitChoices; }
 };
 
+constexpr const char* kSplit = "QMP_comm_split";
+constexpr const char* kFree = "QMP_comm_free";
+
 struct Choice {
   int color;
   int key;
@@ -53,7 +56,7 @@ struct Choice {
 QMP_status_t gather(Job& mine,
                     QMP_comm_struct& comm,
                     std::vector<Choice>& choices) {
-  return qmp::reduce(mine, comm, choices.data(),
+  return qmp::reduce(mine, comm, kSplit, choices.data(),
                      choices.size() * sizeof(Choice), Union());
 }
 
@@ -105,7 +108,7 @@ QMP_status_t split(Job& mine,
   // it.
   std::uint32_t number = mine.next_comm;
   QMP_status_t status =
-      qmp::reduce(mine, comm, &number, sizeof number, LargestNumber());
+      qmp::reduce(mine, comm, kSplit, &number, sizeof number, LargestNumber());
   std::vector<Choice> choices(comm.ranks.size(), Choice{0, 0});
   choices[static_cast<std::size_t>(comm.me)] = own;
   if (status != QMP_SUCCESS) {
@@ -136,13 +139,15 @@ QMP_status_t split(Job& mine,
   return QMP_SUCCESS;
 }
 
-QMP_status_t replace(QMP_comm_t Job::*which, QMP_comm_t comm) {
-  Job* mine = qmp::job_for("QMP_comm_set");
+QMP_status_t replace(const char* function,
+                     QMP_comm_t Job::*which,
+                     QMP_comm_t comm) {
+  Job* mine = qmp::job_for(function);
   if (mine == nullptr) {
     return QMP_NOT_INITED;
   }
   if (comm == nullptr) {
-    return fail(QMP_INVALID_ARG, "QMP_comm_set: NULL");
+    return fail(QMP_INVALID_ARG, "%s: the communicator is NULL", function);
   }
   mine->*which = comm;
   return QMP_SUCCESS;
@@ -169,17 +174,18 @@ QMP_status_t keep(Job& mine, QMP_comm_t comm, QMP_status_t status) {
 QMP_status_t free_comm(Job& mine, QMP_comm_t comm) {
   if (mine.exchange.has_active(comm->number)) {
     return fail(QMP_INVALID_OP,
-                "QMP_comm_free: a send or receive on it is active");
+                "%s: a send or receive on it is active; wait for it first",
+                kFree);
   }
   // After the second meeting no node writes to this one here (docs/qmp.md,
   // "Freeing a communicator").
-  QMP_status_t status = qmp::meet(mine, *comm);
+  QMP_status_t status = qmp::meet(mine, *comm, kFree);
   if (status != QMP_SUCCESS) {
     return keep(mine, comm, status);
   }
   mine.exchange.close(comm->number);
   acp_complete(ACP_HANDLE_ALL);
-  status = qmp::meet(mine, *comm);
+  status = qmp::meet(mine, *comm, kFree);
   if (status != QMP_SUCCESS) {
     return keep(mine, comm, status);
   }
@@ -212,39 +218,43 @@ QMP_comm_t QMP_comm_get_default(void) {
 }
 
 QMP_status_t QMP_comm_set_allocated(QMP_comm_t comm) {
-  return replace(&Job::allocated, comm);
+  return replace("QMP_comm_set_allocated", &Job::allocated, comm);
 }
 
 QMP_status_t QMP_comm_set_job(QMP_comm_t comm) {
-  return replace(&Job::job, comm);
+  return replace("QMP_comm_set_job", &Job::job, comm);
 }
 
 QMP_status_t QMP_comm_set_default(QMP_comm_t comm) {
-  return replace(&Job::standard, comm);
+  return replace("QMP_comm_set_default", &Job::standard, comm);
 }
 
 QMP_status_t QMP_comm_split(QMP_comm_t comm,
                             int color,
                             int key,
                             QMP_comm_t* newcomm) {
-  Job* mine = qmp::job_for("QMP_comm_split");
+  Job* mine = qmp::job_for(kSplit);
   if (mine == nullptr) {
     return QMP_NOT_INITED;
   }
   if (comm == nullptr || newcomm == nullptr) {
-    return fail(QMP_INVALID_ARG, "QMP_comm_split: NULL");
+    return fail(QMP_INVALID_ARG, "%s: %s is NULL", kSplit,
+                comm == nullptr ? "the communicator" : "newcomm");
   }
   return split(*mine, *comm, {color, key}, newcomm);
 }
 
 QMP_status_t QMP_comm_free(QMP_comm_t comm) {
-  Job* mine = qmp::job_for("QMP_comm_free");
+  Job* mine = qmp::job_for(kFree);
   if (mine == nullptr) {
     return QMP_NOT_INITED;
   }
   if (comm == nullptr || comm->is_built_in) {
-    return fail(QMP_INVALID_ARG, "QMP_comm_free: %s",
-                comm == nullptr ? "NULL" : "this one is QMP's own");
+    return fail(QMP_INVALID_ARG, "%s: %s", kFree,
+                comm == nullptr
+                    ? "the communicator is NULL"
+                    : "this communicator is QMP's own; only one that "
+                      "QMP_comm_split has made can be freed");
   }
   return free_comm(*mine, comm);
 }

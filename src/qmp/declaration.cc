@@ -14,11 +14,13 @@ namespace {
 
 /// The job, when `comm` and `memory` are given; otherwise nullptr and a
 /// failure.
-Job* job_with(QMP_comm_t comm, const MessageMemory* memory) {
-  Job* mine = job_for("declaring a message");
+Job* job_with(const char* function,
+              QMP_comm_t comm,
+              const MessageMemory* memory) {
+  Job* mine = job_for(function);
   if (mine != nullptr && (comm == nullptr || memory == nullptr)) {
     return fail_null(
-        QMP_INVALID_ARG, "declaring a message: %s is NULL",
+        QMP_INVALID_ARG, "%s: %s is NULL", function,
         comm == nullptr ? "the communicator" : "the message memory");
   }
   return mine;
@@ -26,15 +28,19 @@ Job* job_with(QMP_comm_t comm, const MessageMemory* memory) {
 
 /// The half comes first: its address goes out while the program declares
 /// more.
-QMP_msghandle_t declare(Job& job,
+QMP_msghandle_t declare(const char* function,
+                        Job& job,
                         QMP_comm_t comm,
                         MessageMemory* memory,
                         int node,
                         std::uint32_t channel,
                         Direction direction) {
   if (memory->size() > kMaxMessage) {
-    return fail_null(QMP_MEMSIZE_TOOBIG, "a message of %zu bytes is too large",
-                     memory->size());
+    return fail_null(QMP_MEMSIZE_TOOBIG,
+                     "%s: the message memory has %zu bytes; a message has %llu "
+                     "at most",
+                     function, memory->size(),
+                     static_cast<unsigned long long>(kMaxMessage));
   }
   const auto peer =
       static_cast<std::uint32_t>(comm->ranks[static_cast<std::size_t>(node)]);
@@ -46,7 +52,8 @@ QMP_msghandle_t declare(Job& job,
     delete handle;
     delete transfer;
     return fail_null(QMP_NOMEM_ERR,
-                     "no memory to declare a message with node %d", node);
+                     "%s: no memory to declare a message with node %d",
+                     function, node);
   }
   memory->add_user();
   transfer->half = half;
@@ -64,91 +71,98 @@ bool is_declared_twice(std::span<QMP_msghandle_t const> handles) {
 
 }  // namespace
 
-QMP_msghandle_t declare_with_node(QMP_comm_t comm,
+QMP_msghandle_t declare_with_node(const char* function,
+                                  QMP_comm_t comm,
                                   MessageMemory* memory,
                                   int node,
                                   Direction direction) {
-  Job* mine = job_with(comm, memory);
+  Job* mine = job_with(function, comm, memory);
   if (mine == nullptr) {
     return nullptr;
   }
   if (node < 0 || node >= comm->nodes()) {
-    return fail_null(QMP_NODE_OUTRANGE,
-                     "declaring a message with node %d: nodes are 0 to %d",
-                     node, comm->nodes() - 1);
+    return fail_null(QMP_NODE_OUTRANGE, "%s: node %d; nodes are 0 to %d",
+                     function, node, comm->nodes() - 1);
   }
-  return declare(*mine, comm, memory, node, kAbsolute, direction);
+  return declare(function, *mine, comm, memory, node, kAbsolute, direction);
 }
 
 /// The class of the channel is the direction of travel, which for a receive is
 /// opposite to `sign`.
-QMP_msghandle_t declare_with_neighbour(QMP_comm_t comm,
+QMP_msghandle_t declare_with_neighbour(const char* function,
+                                       QMP_comm_t comm,
                                        MessageMemory* memory,
                                        int axis,
                                        int sign,
                                        Direction direction) {
-  Job* mine = job_with(comm, memory);
+  Job* mine = job_with(function, comm, memory);
   if (mine == nullptr) {
     return nullptr;
   }
   if (sign != 1 && sign != -1) {
     return fail_null(QMP_INVALID_ARG,
-                     "declaring a message along axis %d: direction %d; it has "
-                     "to be 1 or -1",
-                     axis, sign);
+                     "%s along axis %d: dir is %d; it has to be 1 or -1",
+                     function, axis, sign);
   }
   const Grid* grid = mine->grid_of(*comm);
   if (grid == nullptr) {
     return fail_null(QMP_NONEIGHBOR_INFO,
-                     "declaring a message along axis %d: no logical topology "
-                     "is declared; call QMP_declare_logical_topology or "
-                     "QMP_layout_grid before",
-                     axis);
+                     "%s along axis %d: no logical topology is declared; call "
+                     "QMP_declare_logical_topology or QMP_layout_grid before",
+                     function, axis);
   }
   if (axis < 0 || axis >= grid->axes()) {
-    return fail_null(QMP_INVALID_ARG,
-                     "declaring a message along axis %d: axes are 0 to %d",
+    return fail_null(QMP_INVALID_ARG, "%s: axis %d; axes are 0 to %d", function,
                      axis, grid->axes() - 1);
   }
   const int node = grid->neighbour(comm->me, axis, sign);
   const int travels = direction == Direction::kSend ? sign : -sign;
-  return declare(*mine, comm, memory, node, relative_class(axis, travels),
-                 direction);
+  return declare(function, *mine, comm, memory, node,
+                 relative_class(axis, travels), direction);
 }
 
 /// Checks all handles before it takes the first, so that a failure leaves them
 /// as they were. Their transfers become one list, in the order given.
-QMP_msghandle_t declare_multiple(QMP_msghandle_t* handles, int count) {
-  if (job_for("QMP_declare_multiple") == nullptr) {
+QMP_msghandle_t declare_multiple(const char* function,
+                                 QMP_msghandle_t* handles,
+                                 int count) {
+  if (job_for(function) == nullptr) {
     return nullptr;
   }
-  if (count < 0 || (handles == nullptr && count > 0)) {
-    return fail_null(QMP_INVALID_ARG, "QMP_declare_multiple of %d handles",
-                     count);
+  if (count < 0) {
+    return fail_null(QMP_INVALID_ARG, "%s: num is %d; it has to be 0 or more",
+                     function, count);
+  }
+  if (handles == nullptr && count > 0) {
+    return fail_null(QMP_INVALID_ARG, "%s: msgh is NULL, and num is %d",
+                     function, count);
   }
   const std::span<QMP_msghandle_t const> parts(handles,
                                                static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     if (handles[i] == nullptr) {
       return fail_null(QMP_INVALID_ARG,
-                       "QMP_declare_multiple: handle %d of 0 to %d is NULL", i,
-                       count - 1);
+                       "%s: handle %d of 0 to %d is NULL; declare it first",
+                       function, i, count - 1);
     }
     if (handles[i]->is_active()) {
       return fail_null(QMP_INVALID_OP,
-                       "QMP_declare_multiple: handle %d of 0 to %d is active: "
-                       "%s; wait for it first",
-                       i, count - 1, describe_active(handles[i]).c_str());
+                       "%s: handle %d of 0 to %d is active: %s; wait for it "
+                       "first",
+                       function, i, count - 1,
+                       describe_active(handles[i]).c_str());
     }
   }
   if (is_declared_twice(parts)) {
     return fail_null(QMP_INVALID_ARG,
-                     "QMP_declare_multiple: one handle of %d is there twice",
-                     count);
+                     "%s: one handle of %d is there twice; each has to be "
+                     "another one",
+                     function, count);
   }
   auto* result = new (std::nothrow) QMP_msghandle_struct;
   if (result == nullptr) {
-    return fail_null(QMP_NOMEM_ERR, "no memory for a multiple of %d handles",
+    return fail_null(QMP_NOMEM_ERR,
+                     "%s: no memory for a multiple of %d handles", function,
                      count);
   }
   for (QMP_msghandle_t part : parts) {

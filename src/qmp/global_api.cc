@@ -13,23 +13,36 @@
 #include "qmp/profile.h"
 
 using qmp::fail;
+using qmp::fail_null;
 using qmp::Job;
 
 namespace {
 
-/// The checks that all global operations share. nullptr: a failure, which
+/// The check that all global operations share. nullptr: a failure, which
 /// why_not() returns.
-Job* job_of(QMP_comm_t comm, const void* data, long long length) {
-  Job* mine = qmp::job_for("a global operation");
-  if (mine != nullptr &&
-      (comm == nullptr || length < 0 || (data == nullptr && length > 0))) {
-    if (length < 0) {
-      (void)fail(QMP_INVALID_ARG, "a global operation of length %lld", length);
-    } else {
-      (void)fail(QMP_INVALID_ARG, "a global operation: %s is NULL",
-                 comm == nullptr ? "the communicator" : "data or function");
-    }
-    return nullptr;
+Job* job_of(const char* function, QMP_comm_t comm) {
+  Job* mine = qmp::job_for(function);
+  if (mine != nullptr && comm == nullptr) {
+    return fail_null(QMP_INVALID_ARG, "%s: the communicator is NULL", function);
+  }
+  return mine;
+}
+
+/// The checks of an operation on data, whose parameter has the name `what`.
+/// `length` counts elements or bytes. nullptr: a failure.
+Job* job_with(const char* function,
+              QMP_comm_t comm,
+              const char* what,
+              const void* data,
+              long long length) {
+  Job* mine = job_of(function, comm);
+  if (mine != nullptr && length < 0) {
+    return fail_null(QMP_INVALID_ARG,
+                     "%s: length is %lld; it has to be 0 or more", function,
+                     length);
+  }
+  if (mine != nullptr && data == nullptr && length > 0) {
+    return fail_null(QMP_INVALID_ARG, "%s: %s is NULL", function, what);
   }
   return mine;
 }
@@ -39,23 +52,30 @@ QMP_status_t why_not() {
 }
 
 template <typename Function, typename T>
-QMP_status_t reduce(QMP_comm_t comm, T* values, int length) {
+QMP_status_t reduce(const char* function,
+                    QMP_comm_t comm,
+                    T* values,
+                    int length) {
   const qmp::Timed timed;
-  Job* mine = job_of(comm, values, length);
+  Job* mine = job_with(function, comm, "value", values, length);
   return mine == nullptr
              ? why_not()
-             : qmp::reduce(*mine, *comm, values,
+             : qmp::reduce(*mine, *comm, function, values,
                            static_cast<std::size_t>(length) * sizeof(T),
                            qmp::Elementwise<T, Function>());
 }
 
 /// Sums in long double.
-QMP_status_t sum_extended(QMP_comm_t comm, double* values, int length) {
-  if (job_of(comm, values, length) == nullptr) {
+QMP_status_t sum_extended(const char* function,
+                          QMP_comm_t comm,
+                          double* values,
+                          int length) {
+  if (job_with(function, comm, "value", values, length) == nullptr) {
     return why_not();
   }
   std::vector<long double> wide(values, values + length);
-  const QMP_status_t status = reduce<qmp::Sum>(comm, wide.data(), length);
+  const QMP_status_t status =
+      reduce<qmp::Sum>(function, comm, wide.data(), length);
   if (status == QMP_SUCCESS) {
     std::transform(wide.begin(), wide.end(), values,
                    [](long double x) { return static_cast<double>(x); });
@@ -69,16 +89,17 @@ extern "C" {
 
 QMP_API_PAIR(QMP_status_t, barrier, ()) {
   const qmp::Timed timed;
-  Job* mine = job_of(comm, nullptr, 0);
-  return mine == nullptr ? why_not() : qmp::barrier(*mine, *comm);
+  Job* mine = job_of(function, comm);
+  return mine == nullptr ? why_not() : qmp::barrier(*mine, *comm, function);
 }
 
 QMP_API_PAIR(
     QMP_status_t, broadcast, (buffer, nbytes), void* buffer, size_t nbytes) {
   const qmp::Timed timed;
-  Job* mine = job_of(comm, buffer, nbytes > 0 ? 1 : 0);
-  return mine == nullptr ? why_not()
-                         : qmp::broadcast(*mine, *comm, buffer, nbytes);
+  Job* mine = job_with(function, comm, "buffer", buffer, nbytes > 0 ? 1 : 0);
+  return mine == nullptr
+             ? why_not()
+             : qmp::broadcast(*mine, *comm, function, buffer, nbytes);
 }
 
 QMP_API_PAIR(QMP_status_t,
@@ -88,20 +109,21 @@ QMP_API_PAIR(QMP_status_t,
              size_t buflen,
              QMP_binary_func bfunc) {
   const qmp::Timed timed;
-  // A reduction without a function is refused: the data is reported as NULL.
-  Job* mine = job_of(comm, bfunc == nullptr ? nullptr : lbuffer,
-                     bfunc == nullptr || buflen > 0 ? 1 : 0);
+  Job* mine = job_with(function, comm, "lbuffer", lbuffer, buflen > 0 ? 1 : 0);
+  if (mine != nullptr && bfunc == nullptr) {
+    return fail(QMP_INVALID_ARG, "%s: bfunc is NULL", function);
+  }
   return mine == nullptr ? why_not()
-                         : qmp::reduce(*mine, *comm, lbuffer, buflen,
+                         : qmp::reduce(*mine, *comm, function, lbuffer, buflen,
                                        qmp::UserFunction(bfunc));
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): they are names and types
 
 // Reductions of one value: name, function, type of the value.
-#define QMP_REDUCTION(name, Function, type)                \
-  QMP_API_PAIR(QMP_status_t, name, (value), type* value) { \
-    return reduce<qmp::Function>(comm, value, 1);          \
+#define QMP_REDUCTION(name, Function, type)                 \
+  QMP_API_PAIR(QMP_status_t, name, (value), type* value) {  \
+    return reduce<qmp::Function>(function, comm, value, 1); \
   }
 
 QMP_REDUCTION(sum_int, Sum, int)
@@ -121,7 +143,7 @@ QMP_REDUCTION(xor_ulong, ExclusiveOr, unsigned long)
 #define QMP_ARRAY_SUM(name, type)                                 \
   QMP_API_PAIR(QMP_status_t, name, (value, length), type value[], \
                int length) {                                      \
-    return reduce<qmp::Sum>(comm, value, length);                 \
+    return reduce<qmp::Sum>(function, comm, value, length);       \
   }
 
 QMP_ARRAY_SUM(sum_float_array, float)
@@ -131,7 +153,7 @@ QMP_ARRAY_SUM(sum_long_double_array, long double)
 // NOLINTEND(bugprone-macro-parentheses)
 
 QMP_API_PAIR(QMP_status_t, sum_double_extended, (value), double* value) {
-  return sum_extended(comm, value, 1);
+  return sum_extended(function, comm, value, 1);
 }
 
 QMP_API_PAIR(QMP_status_t,
@@ -139,7 +161,7 @@ QMP_API_PAIR(QMP_status_t,
              (value, length),
              double value[],
              int length) {
-  return sum_extended(comm, value, length);
+  return sum_extended(function, comm, value, length);
 }
 
 }  // extern "C"

@@ -144,7 +144,9 @@ QMP_status_t start(QMP_msghandle_t handle) {
   Job* mine = job_for("QMP_start");
   if (mine == nullptr || handle == nullptr) {
     return mine == nullptr ? QMP_NOT_INITED
-                           : fail(QMP_INVALID_ARG, "QMP_start: NULL");
+                           : fail(QMP_INVALID_ARG,
+                                  "QMP_start: the handle is NULL; declare it "
+                                  "first");
   }
   for (Transfer* each = handle->first; each != nullptr; each = each->next) {
     const auto state = each->state.load(std::memory_order_acquire);
@@ -168,7 +170,9 @@ QMP_status_t wait(QMP_msghandle_t handle) {
   Job* mine = job_for("QMP_wait");
   if (mine == nullptr || handle == nullptr) {
     return mine == nullptr ? QMP_NOT_INITED
-                           : fail(QMP_INVALID_ARG, "QMP_wait: NULL");
+                           : fail(QMP_INVALID_ARG,
+                                  "QMP_wait: the handle is NULL; declare it "
+                                  "first");
   }
   switch (mine->exchange.wait(handle->first, mine->wait_timeout_ms)) {
     case 0: return retire(*mine, handle);
@@ -180,16 +184,28 @@ QMP_status_t wait(QMP_msghandle_t handle) {
   }
 }
 
+/// Waits for every handle, also behind one that has failed.
 QMP_status_t wait_all(QMP_msghandle_t* handles, int count) {
   if (job_for("QMP_wait_all") == nullptr) {
     return QMP_NOT_INITED;
   }
-  if (count < 0 || (handles == nullptr && count > 0)) {
-    return fail(QMP_INVALID_ARG, "QMP_wait_all of %d handles", count);
+  if (count < 0) {
+    return fail(QMP_INVALID_ARG,
+                "QMP_wait_all: num is %d; it has to be 0 or more", count);
+  }
+  if (handles == nullptr && count > 0) {
+    return fail(QMP_INVALID_ARG, "QMP_wait_all: h is NULL, and num is %d",
+                count);
   }
   QMP_status_t result = QMP_SUCCESS;
   for (int i = 0; i < count; ++i) {
-    const QMP_status_t status = wait(handles[i]);
+    const QMP_status_t status =
+        handles[i] != nullptr
+            ? wait(handles[i])
+            : fail(QMP_INVALID_ARG,
+                   "QMP_wait_all: handle %d of 0 to %d is NULL; declare it "
+                   "first",
+                   i, count - 1);
     result = result == QMP_SUCCESS ? status : result;
   }
   return result;
@@ -199,7 +215,8 @@ QMP_bool_t is_complete(QMP_msghandle_t handle) {
   Job* mine = job_for("QMP_is_complete");
   if (mine == nullptr || handle == nullptr) {
     if (mine != nullptr) {
-      (void)fail(QMP_INVALID_ARG, "QMP_is_complete: NULL");
+      (void)fail(QMP_INVALID_ARG,
+                 "QMP_is_complete: the handle is NULL; declare it first");
     }
     return QMP_FALSE;
   }
@@ -208,16 +225,23 @@ QMP_bool_t is_complete(QMP_msghandle_t handle) {
 
 QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts) {
   Job* mine = job_for("QMP_clear_to_send");
-  if (mine == nullptr || handle == nullptr || cts < QMP_CTS_DISABLED ||
-      cts > QMP_CTS_READY) {
-    return mine == nullptr
-               ? QMP_NOT_INITED
-               : fail(QMP_INVALID_ARG, "QMP_clear_to_send: NULL, or %d",
-                      static_cast<int>(cts));
+  if (mine == nullptr) {
+    return QMP_NOT_INITED;
+  }
+  if (handle == nullptr) {
+    return fail(QMP_INVALID_ARG,
+                "QMP_clear_to_send: the handle is NULL; declare it first");
+  }
+  if (cts < QMP_CTS_DISABLED || cts > QMP_CTS_READY) {
+    return fail(QMP_INVALID_ARG,
+                "QMP_clear_to_send: the value is %d; it has to be "
+                "QMP_CTS_DISABLED, QMP_CTS_NOT_READY or QMP_CTS_READY",
+                static_cast<int>(cts));
   }
   if (handle->is_active()) {
     return keep(handle, fail(QMP_INVALID_OP,
-                             "QMP_clear_to_send: the handle is active: %s",
+                             "QMP_clear_to_send: the handle is active: %s; "
+                             "wait for it first",
                              describe_active(handle).c_str()));
   }
   // This hint changes nothing. A grant posted before QMP_start would give the
@@ -227,27 +251,36 @@ QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts) {
 
 /// Checks everything before the first change. The old memory lives on while
 /// another handle uses it.
-QMP_status_t change_addresses(QMP_msghandle_t handle, void** bases, int count) {
-  if (job_for("QMP_change_address") == nullptr) {
+QMP_status_t change_addresses(const char* function,
+                              QMP_msghandle_t handle,
+                              void** bases,
+                              int count) {
+  if (job_for(function) == nullptr) {
     return QMP_NOT_INITED;
   }
+  if (handle == nullptr || bases == nullptr) {
+    return fail(QMP_INVALID_ARG, "%s: %s is NULL", function,
+                handle == nullptr ? "the handle" : "addr");
+  }
   int parts = 0;
-  for (Transfer* each = handle != nullptr ? handle->first : nullptr;
-       each != nullptr; each = each->next) {
+  for (Transfer* each = handle->first; each != nullptr; each = each->next) {
     ++parts;
   }
-  if (handle == nullptr || bases == nullptr || parts != count ||
-      std::find(bases, bases + count, nullptr) != bases + count) {
+  if (parts != count) {
     return fail(QMP_INVALID_ARG,
-                "QMP_change_address: NULL, or %d addresses for a handle of %d "
-                "transfers",
-                count, parts);
+                "%s: addresses given: %d, transfers of the handle: %d; give "
+                "one for each transfer, by QMP_change_address_multiple",
+                function, count, parts);
+  }
+  if (void** missing = std::find(bases, bases + count, nullptr);
+      missing != bases + count) {
+    return fail(QMP_INVALID_ARG, "%s: address %td is NULL; the first has 0",
+                function, missing - bases);
   }
   if (handle->is_active()) {
     return keep(handle, fail(QMP_INVALID_OP,
-                             "QMP_change_address: the handle is active: %s; "
-                             "wait for it first",
-                             describe_active(handle).c_str()));
+                             "%s: the handle is active: %s; wait for it first",
+                             function, describe_active(handle).c_str()));
   }
   for (Transfer* each = handle->first; each != nullptr; each = each->next) {
     MessageMemory* moved = each->memory->moved_to(*bases++);

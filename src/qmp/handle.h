@@ -35,24 +35,29 @@ namespace qmp {
 /// to the user: "send of 8 bytes with node 3". The handle has a transfer.
 std::string describe_active(QMP_msghandle_t handle);
 
-// declaration.cc. Each returns nullptr on a failure, which it has printed.
+// declaration.cc. Each returns nullptr on a failure, which it has printed. The
+// line names `function`, which the program has called.
 
 enum class Direction { kSend, kReceive };
 
 /// Declares a transfer with a node of the communicator.
-QMP_msghandle_t declare_with_node(QMP_comm_t comm,
+QMP_msghandle_t declare_with_node(const char* function,
+                                  QMP_comm_t comm,
                                   MessageMemory* memory,
                                   int node,
                                   Direction direction);
 
 /// Declares a transfer with the neighbour along an axis.
-QMP_msghandle_t declare_with_neighbour(QMP_comm_t comm,
+QMP_msghandle_t declare_with_neighbour(const char* function,
+                                       QMP_comm_t comm,
                                        MessageMemory* memory,
                                        int axis,
                                        int sign,
                                        Direction direction);
 
-QMP_msghandle_t declare_multiple(QMP_msghandle_t* handles, int count);
+QMP_msghandle_t declare_multiple(const char* function,
+                                 QMP_msghandle_t* handles,
+                                 int count);
 
 // handle.cc. QMP_start, QMP_wait and so on; qmp.h says what they return.
 
@@ -61,7 +66,10 @@ QMP_status_t wait(QMP_msghandle_t handle);
 QMP_status_t wait_all(QMP_msghandle_t* handles, int count);
 QMP_bool_t is_complete(QMP_msghandle_t handle);
 QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts);
-QMP_status_t change_addresses(QMP_msghandle_t handle, void** bases, int count);
+QMP_status_t change_addresses(const char* function,
+                              QMP_msghandle_t handle,
+                              void** bases,
+                              int count);
 void free_handle(QMP_msghandle_t handle);
 
 }  // namespace qmp

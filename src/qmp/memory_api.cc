@@ -2,6 +2,7 @@
 // nothing is sent here.
 #include <bit>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "qmp.h"
@@ -29,6 +30,35 @@ std::byte* bytes_at(void* base) {
 
 QMP_msgmem_t declare(std::vector<Run> runs) {
   return as_handle(new MessageMemory(std::move(runs)));
+}
+
+/// Whether the argument `name` of `function` is not negative. Otherwise it
+/// reports that.
+bool is_count(const char* function, const char* name, long long count) {
+  if (count < 0) {
+    (void)qmp::fail(QMP_INVALID_ARG, "%s: %s is %lld; it has to be 0 or more",
+                    function, name, count);
+  }
+  return count >= 0;
+}
+
+/// Checks one strided memory. `index` stands behind the names of the arguments
+/// in the message: "[2]" in an array, otherwise "".
+bool is_run(const char* function,
+            const std::string& index,
+            const void* base,
+            std::size_t blksize,
+            int nblocks) {
+  if (!is_count(function, ("nblocks" + index).c_str(), nblocks)) {
+    return false;
+  }
+  if (base == nullptr && blksize > 0 && nblocks > 0) {
+    (void)qmp::fail(QMP_INVALID_ARG,
+                    "%s: base%s is NULL, for %d blocks of %zu bytes", function,
+                    index.c_str(), nblocks, blksize);
+    return false;
+  }
+  return true;
 }
 
 /// Every failure names `function`, which the program has called, and sets the
@@ -86,8 +116,8 @@ QMP_msgmem_t QMP_declare_msgmem(const void* mem, size_t nbytes) {
     return nullptr;
   }
   if (mem == nullptr && nbytes > 0) {
-    return fail_null(QMP_INVALID_ARG, "QMP_declare_msgmem: NULL, %zu bytes",
-                     nbytes);
+    return fail_null(QMP_INVALID_ARG,
+                     "QMP_declare_msgmem: mem is NULL, for %zu bytes", nbytes);
   }
   return as_handle(new MessageMemory(const_cast<void*>(mem), nbytes));
 }
@@ -96,8 +126,13 @@ QMP_msgmem_t QMP_declare_strided_msgmem(void* base,
                                         size_t blksize,
                                         int nblocks,
                                         ptrdiff_t stride) {
-  return QMP_declare_strided_array_msgmem(&base, &blksize, &nblocks, &stride,
-                                          1);
+  const char* function = "QMP_declare_strided_msgmem";
+  if (qmp::job_for(function) == nullptr ||
+      !is_run(function, "", base, blksize, nblocks)) {
+    return nullptr;
+  }
+  return declare(
+      {{bytes_at(base), blksize, static_cast<std::size_t>(nblocks), stride}});
 }
 
 // Every run is checked first: message memories have no failure of their own.
@@ -106,22 +141,25 @@ QMP_msgmem_t QMP_declare_strided_array_msgmem(void* base[],
                                               int nblocks[],
                                               ptrdiff_t stride[],
                                               int num) {
-  if (qmp::job_for("QMP_declare_strided_msgmem") == nullptr) {
+  const char* function = "QMP_declare_strided_array_msgmem";
+  if (qmp::job_for(function) == nullptr || !is_count(function, "num", num)) {
     return nullptr;
   }
   const bool is_given = base != nullptr && blksize != nullptr &&
                         nblocks != nullptr && stride != nullptr;
-  if (num < 0 || (!is_given && num > 0)) {
-    return fail_null(QMP_INVALID_ARG,
-                     "QMP_declare_strided_msgmem: NULL, or %d runs", num);
+  if (!is_given && num > 0) {
+    return fail_null(QMP_INVALID_ARG, "%s: %s is NULL, and num is %d", function,
+                     base == nullptr      ? "base"
+                     : blksize == nullptr ? "blksize"
+                     : nblocks == nullptr ? "nblocks"
+                                          : "stride",
+                     num);
   }
   std::vector<Run> runs;
   for (int i = 0; i < num; ++i) {
-    if (nblocks[i] < 0 ||
-        (base[i] == nullptr && blksize[i] > 0 && nblocks[i] > 0)) {
-      return fail_null(QMP_INVALID_ARG,
-                       "QMP_declare_strided_msgmem: run %d: %d blocks, base %p",
-                       i, nblocks[i], base[i]);
+    if (!is_run(function, "[" + std::to_string(i) + "]", base[i], blksize[i],
+                nblocks[i])) {
+      return nullptr;
     }
     runs.push_back({bytes_at(base[i]), blksize[i],
                     static_cast<std::size_t>(nblocks[i]), stride[i]});
@@ -133,23 +171,27 @@ QMP_msgmem_t QMP_declare_strided_array_msgmem(void* base[],
 // NOLINTBEGIN(readability-non-const-parameter)
 QMP_msgmem_t QMP_declare_indexed_msgmem(
     void* base, int blocklen[], int index[], int elemsize, int count) {
-  if (qmp::job_for("QMP_declare_indexed_msgmem") == nullptr) {
+  const char* function = "QMP_declare_indexed_msgmem";
+  if (qmp::job_for(function) == nullptr ||
+      !is_count(function, "count", count) ||
+      !is_count(function, "elemsize", elemsize)) {
     return nullptr;
   }
-  if (count < 0 || elemsize < 0 ||
-      (count > 0 &&
-       (base == nullptr || blocklen == nullptr || index == nullptr))) {
-    return fail_null(QMP_INVALID_ARG,
-                     "QMP_declare_indexed_msgmem: NULL, or %d blocks of "
-                     "elements of %d bytes",
-                     count, elemsize);
+  if (count > 0 &&
+      (base == nullptr || blocklen == nullptr || index == nullptr)) {
+    return fail_null(QMP_INVALID_ARG, "%s: %s is NULL, and count is %d",
+                     function,
+                     base == nullptr       ? "base"
+                     : blocklen == nullptr ? "blocklen"
+                                           : "index",
+                     count);
   }
   std::vector<Run> runs;
   for (int i = 0; i < count; ++i) {
     if (blocklen[i] < 0) {
       return fail_null(QMP_INVALID_ARG,
-                       "QMP_declare_indexed_msgmem: block %d has %d elements",
-                       i, blocklen[i]);
+                       "%s: blocklen[%d] is %d; it has to be 0 or more",
+                       function, i, blocklen[i]);
     }
     runs.push_back({bytes_at(base) + std::ptrdiff_t{index[i]} * elemsize,
                     static_cast<std::size_t>(blocklen[i]) *

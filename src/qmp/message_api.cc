@@ -27,7 +27,7 @@ QMP_API_PAIR(QMP_msghandle_t,
              int axis,
              int dir,
              [[maybe_unused]] int priority) {
-  return qmp::declare_with_neighbour(comm, memory_of(m), axis, dir,
+  return qmp::declare_with_neighbour(function, comm, memory_of(m), axis, dir,
                                      Direction::kReceive);
 }
 
@@ -38,7 +38,7 @@ QMP_API_PAIR(QMP_msghandle_t,
              int axis,
              int dir,
              [[maybe_unused]] int priority) {
-  return qmp::declare_with_neighbour(comm, memory_of(m), axis, dir,
+  return qmp::declare_with_neighbour(function, comm, memory_of(m), axis, dir,
                                      Direction::kSend);
 }
 
@@ -48,7 +48,7 @@ QMP_API_PAIR(QMP_msghandle_t,
              QMP_msgmem_t m,
              int rem_node_rank,
              [[maybe_unused]] int priority) {
-  return qmp::declare_with_node(comm, memory_of(m), rem_node_rank,
+  return qmp::declare_with_node(function, comm, memory_of(m), rem_node_rank,
                                 Direction::kReceive);
 }
 
@@ -58,26 +58,26 @@ QMP_API_PAIR(QMP_msghandle_t,
              QMP_msgmem_t m,
              int rem_node_rank,
              [[maybe_unused]] int priority) {
-  return qmp::declare_with_node(comm, memory_of(m), rem_node_rank,
+  return qmp::declare_with_node(function, comm, memory_of(m), rem_node_rank,
                                 Direction::kSend);
 }
 
 QMP_msghandle_t QMP_declare_multiple(QMP_msghandle_t msgh[], int num) {
-  return qmp::declare_multiple(msgh, num);
+  return qmp::declare_multiple("QMP_declare_multiple", msgh, num);
 }
 
 QMP_msghandle_t QMP_declare_send_recv_pairs(QMP_msghandle_t msgh[], int num) {
-  return qmp::declare_multiple(msgh, num);
+  return qmp::declare_multiple("QMP_declare_send_recv_pairs", msgh, num);
 }
 
 QMP_status_t QMP_change_address(QMP_msghandle_t msg, void* addr) {
-  return qmp::change_addresses(msg, &addr, 1);
+  return qmp::change_addresses("QMP_change_address", msg, &addr, 1);
 }
 
 QMP_status_t QMP_change_address_multiple(QMP_msghandle_t msg,
                                          void* addr[],
                                          int naddr) {
-  return qmp::change_addresses(msg, addr, naddr);
+  return qmp::change_addresses("QMP_change_address_multiple", msg, addr, naddr);
 }
 
 QMP_status_t QMP_clear_to_send(QMP_msghandle_t mh, QMP_clear_to_send_t cts) {

@@ -21,13 +21,6 @@ bool is_job_ending() {
   return acpx_wait_until([](void*) { return 0; }, nullptr, 0) < 0;
 }
 
-/// The name of the call for the roll-call of acprun.
-const char* function_of(const Tag& tag) {
-  return tag.kind == kBroadcast ? "QMP_broadcast"
-         : tag.kind == kBarrier ? "QMP_barrier"
-                                : "a reduction of QMP";
-}
-
 }  // namespace
 
 struct Operation::Wait {
@@ -99,7 +92,7 @@ Operation::End Operation::wait_in(Wait& wait) {
       say_whom(wait.rank, limit);
     }
     const bool says_first = limit >= 0 && !has_said_ && left * 1000 < look_ms;
-    const char* before = acpx_enter_call(function_of(call_.tag));
+    const char* before = acpx_enter_call(function_);
     const int result = acpx_wait_until(
         &is_over, &wait,
         says_first ? static_cast<int>(left * 1000) + 1 : look_ms);
@@ -209,7 +202,7 @@ void Operation::revoke(std::uint64_t from, int rank, QMP_status_t status) {
 }
 
 std::string Operation::text() const {
-  return describe(call_);
+  return describe(call_, function_);
 }
 
 std::string Operation::name_of(int rank) const {
@@ -261,13 +254,14 @@ QMP_status_t Operation::fail_mismatch(const Call& theirs, int rank) {
   // then the earlier one is reported.
   const std::uint64_t number = std::min(theirs.tag.number, call_.tag.number);
   const Call& recent = comm_.recent[number % comm_.recent.size()];
-  const Call& mine = recent.tag.number == number ? recent : call_;
+  const bool is_earlier =
+      number != call_.tag.number && recent.tag.number == number;
   revoke(number, acp_rank(), QMP_BAD_MESSAGE);
   return fail(QMP_BAD_MESSAGE,
               "%s met %s of %s: the calls of all nodes must agree. There are "
               "no more on this communicator",
-              describe(mine).c_str(), describe(theirs).c_str(),
-              name_of(rank).c_str());
+              is_earlier ? describe(recent).c_str() : text().c_str(),
+              describe(theirs).c_str(), name_of(rank).c_str());
 }
 
 }  // namespace qmp

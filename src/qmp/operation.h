@@ -16,11 +16,16 @@ namespace qmp {
 /// Lives as long as the call, on its thread.
 class Operation {
  public:
+  /// `function` is the function that the program has called, a literal.
   Operation(Job& job,
             QMP_comm_struct& comm,
+            const char* function,
             std::uint8_t kind,
             std::size_t bytes)
-      : job_(job), comm_(comm), call_{{++comm.operations, kind}, bytes} {
+      : job_(job),
+        comm_(comm),
+        function_(function),
+        call_{{++comm.operations, kind}, bytes} {
     comm.recent[call_.tag.number % comm.recent.size()] = call_;
   }
 
@@ -87,6 +92,7 @@ class Operation {
 
   Job& job_;
   QMP_comm_struct& comm_;
+  const char* function_;
   Call call_;
   /// Set once the user was told for which node this waits.
   bool has_said_ = false;

@@ -17,6 +17,8 @@ using qmp::Job;
 
 namespace {
 
+constexpr const char* kLayOut = "QMP_layout_grid";
+
 const Grid* grid_of(QMP_comm_t comm) {
   const Job* mine = qmp::job();
   return mine != nullptr && comm != nullptr ? mine->grid_of(*comm) : nullptr;
@@ -29,8 +31,11 @@ const Grid* known_grid_of(QMP_comm_t comm, const char* function) {
   }
   const Grid* grid = grid_of(comm);
   if (grid == nullptr) {
-    (void)fail(QMP_NONEIGHBOR_INFO, "%s: no logical topology is declared",
-               function);
+    (void)fail(QMP_NONEIGHBOR_INFO, "%s: %s", function,
+               comm == nullptr ? "the communicator is NULL"
+                               : "no logical topology is declared; call "
+                                 "QMP_declare_logical_topology or "
+                                 "QMP_layout_grid before");
   }
   return grid;
 }
@@ -46,25 +51,27 @@ bool is_node_of(QMP_comm_t comm, int node, const char* function) {
 
 /// Sizes are checked without the map first, so that the message says which of
 /// the two is wrong.
-QMP_status_t declare_topology(QMP_comm_t comm,
+QMP_status_t declare_topology(const char* function,
+                              QMP_comm_t comm,
                               std::span<const int> dims,
                               std::span<const int> map) {
   if (comm->grid) {
     return fail(QMP_TOPOLOGY_EXISTS,
-                "QMP_declare_logical_topology: this communicator has one");
+                "%s: this communicator has the logical topology %s already; it "
+                "is declared once",
+                function, qmp::text_of(comm->grid->dims()).c_str());
   }
   if (!Grid::is_valid(dims, {}, comm->nodes())) {
     return fail(QMP_INVALID_ARG,
-                "QMP_declare_logical_topology: sizes %s; they have to be 1 or "
-                "more and have the product %d, the number of nodes",
-                qmp::text_of(dims).c_str(), comm->nodes());
+                "%s: sizes %s; they have to be 1 or more and have the product "
+                "%d, the number of nodes",
+                function, qmp::text_of(dims).c_str(), comm->nodes());
   }
   if (!Grid::is_valid(dims, map, comm->nodes())) {
     return fail(QMP_INVALID_ARG,
-                "QMP_declare_logical_topology: the map %s (an argument, or "
-                "-qmp-logic-map); each number in it has to name another one "
-                "of the %zu axes, from 0",
-                qmp::text_of(map).c_str(), dims.size());
+                "%s: the map %s (an argument, or -qmp-logic-map); each number "
+                "in it has to name another one of the %zu axes, from 0",
+                function, qmp::text_of(map).c_str(), dims.size());
   }
   comm->grid.emplace(dims, map);
   comm->coordinates.resize(dims.size());
@@ -74,16 +81,49 @@ QMP_status_t declare_topology(QMP_comm_t comm,
   return QMP_SUCCESS;
 }
 
+/// The three checks come in this order, so that the message names the first
+/// argument that is wrong.
+QMP_status_t declare_topology_of(const char* function,
+                                 QMP_comm_t comm,
+                                 const int* dims,
+                                 int ndim,
+                                 std::span<const int> map) {
+  if (qmp::job_for(function) == nullptr) {
+    return QMP_NOT_INITED;
+  }
+  if (comm == nullptr || dims == nullptr) {
+    return fail(QMP_INVALID_ARG, "%s: %s is NULL", function,
+                comm == nullptr ? "the communicator" : "dims");
+  }
+  if (ndim < 1) {
+    return fail(QMP_INVALID_ARG, "%s: ndim is %d; it has to be 1 or more",
+                function, ndim);
+  }
+  return declare_topology(function, comm,
+                          {dims, static_cast<std::size_t>(ndim)}, map);
+}
+
+/// Whether a node would have more than INT_MAX sites.
+bool is_too_large(std::span<const int> lattice, int nodes) {
+  const long long most = static_cast<long long>(INT_MAX) * nodes;
+  long long sites = 1;
+  for (const int size : lattice) {
+    if (sites > most / size) {
+      return true;
+    }
+    sites *= size;
+  }
+  return false;
+}
+
 /// The grid of nodes for a lattice; empty when the lattice cannot be divided. A
-/// topology that is there is kept.
+/// topology that is there is kept. A declared one has as many dimensions as the
+/// lattice.
 std::vector<int> nodes_for(const Job& mine,
                            const QMP_comm_struct& comm,
                            std::span<const int> lattice) {
   const Grid* grid = mine.grid_of(comm);
-  if (grid != nullptr && (comm.grid || grid->dims().size() == lattice.size())) {
-    if (grid->dims().size() != lattice.size()) {
-      return {};
-    }
+  if (grid != nullptr && grid->dims().size() == lattice.size()) {
     for (std::size_t axis = 0; axis < lattice.size(); ++axis) {
       if (lattice[axis] % grid->dims()[axis] != 0) {
         return {};
@@ -95,31 +135,44 @@ std::vector<int> nodes_for(const Job& mine,
       .value_or(std::vector<int>{});
 }
 
-/// Divides the lattice, checks the size of a part, and declares the topology if
-/// there is none.
+/// Checks the sizes, divides the lattice, and declares the topology if there is
+/// none.
 QMP_status_t lay_out(Job& mine, std::span<const int> lattice) {
-  long long sites = 1;
-  for (const int size : lattice) {
-    if (size < 1) {
-      return fail(QMP_INVALID_ARG,
-                  "QMP_layout_grid: a lattice of %d sites along an axis", size);
+  for (std::size_t axis = 0; axis < lattice.size(); ++axis) {
+    if (lattice[axis] < 1) {
+      return fail(
+          QMP_INVALID_ARG,
+          "%s: axis %zu of the lattice has %d sites; each has to have 1 "
+          "or more",
+          kLayOut, axis, lattice[axis]);
     }
   }
   QMP_comm_struct& comm = *mine.standard;
   const Grid* grid = mine.grid_of(comm);
+  if (comm.grid && grid->dims().size() != lattice.size()) {
+    return fail(QMP_INVALID_TOPOLOGY,
+                "%s: the lattice has %zu dimensions, the declared topology has "
+                "%zu; both have to have as many",
+                kLayOut, lattice.size(), grid->dims().size());
+  }
+  if (is_too_large(lattice, comm.nodes())) {
+    return fail(QMP_INVALID_TOPOLOGY,
+                "%s: a lattice of %s has more than %d sites for each of %d "
+                "nodes: take more nodes",
+                kLayOut, qmp::text_of(lattice).c_str(), INT_MAX, comm.nodes());
+  }
   const std::vector<int> nodes = nodes_for(mine, comm, lattice);
   std::vector<int> sizes;
   for (std::size_t axis = 0; axis < nodes.size(); ++axis) {
     sizes.push_back(lattice[axis] / nodes[axis]);
-    sites = sites > INT_MAX ? sites : sites * sizes.back();
   }
-  if (nodes.empty() || sites > INT_MAX) {
+  if (nodes.empty()) {
     const bool is_given =
-        grid != nullptr && (comm.grid || grid->dims().size() == lattice.size());
+        grid != nullptr && grid->dims().size() == lattice.size();
     return fail(QMP_INVALID_TOPOLOGY,
-                "QMP_layout_grid: a lattice of %s cannot be divided equally "
-                "among %d nodes%s%s: take another number of nodes",
-                qmp::text_of(lattice).c_str(), comm.nodes(),
+                "%s: a lattice of %s cannot be divided equally among %d "
+                "nodes%s%s: take another number of nodes",
+                kLayOut, qmp::text_of(lattice).c_str(), comm.nodes(),
                 is_given ? " in a grid of " : "",
                 is_given ? qmp::text_of(grid->dims()).c_str() : "");
   }
@@ -127,7 +180,7 @@ QMP_status_t lay_out(Job& mine, std::span<const int> lattice) {
     const std::vector<int>& map = mine.machine && mine.machine->dims() == nodes
                                       ? mine.options.allocated_map
                                       : mine.options.logical_map;
-    const QMP_status_t status = declare_topology(&comm, nodes, map);
+    const QMP_status_t status = declare_topology(kLayOut, &comm, nodes, map);
     if (status != QMP_SUCCESS) {
       return status;
     }
@@ -148,19 +201,16 @@ QMP_API_PAIR(QMP_status_t,
              int ndim,
              const int map[],
              int mapdim) {
-  if (qmp::job_for("QMP_declare_logical_topology") == nullptr) {
+  if (qmp::job_for(function) == nullptr) {
     return QMP_NOT_INITED;
   }
-  if (comm == nullptr || dims == nullptr || ndim < 1 || mapdim < 0) {
-    return fail(QMP_INVALID_ARG,
-                "QMP_declare_logical_topology: NULL, or %d dimensions with a "
-                "map of %d",
-                ndim, mapdim);
+  if (mapdim < 0) {
+    return fail(QMP_INVALID_ARG, "%s: mapdim is %d; it has to be 0 or more",
+                function, mapdim);
   }
   const std::size_t mapped =
       map != nullptr ? static_cast<std::size_t>(mapdim) : 0;
-  return declare_topology(comm, {dims, static_cast<std::size_t>(ndim)},
-                          {map, mapped});
+  return declare_topology_of(function, comm, dims, ndim, {map, mapped});
 }
 
 QMP_API_PAIR(QMP_status_t,
@@ -172,8 +222,7 @@ QMP_API_PAIR(QMP_status_t,
   const std::vector<int> none;
   const std::vector<int>& map =
       mine != nullptr ? mine->options.logical_map : none;
-  return QMP_comm_declare_logical_topology_map(comm, dims, ndim, map.data(),
-                                               static_cast<int>(map.size()));
+  return declare_topology_of(function, comm, dims, ndim, map);
 }
 
 QMP_API_PAIR(QMP_bool_t, logical_topology_is_declared, ()) {
@@ -203,7 +252,6 @@ QMP_API_PAIR(void,
              (coords, node),
              int coords[],
              int node) {
-  const char* function = "QMP_get_logical_coordinates_from";
   const Grid* grid = known_grid_of(comm, function);
   if (grid != nullptr && is_node_of(comm, node, function)) {
     grid->coordinates_of(node, coords);
@@ -211,7 +259,6 @@ QMP_API_PAIR(void,
 }
 
 QMP_API_PAIR(int*, get_logical_coordinates_from, (node), int node) {
-  const char* function = "QMP_get_logical_coordinates_from";
   const Grid* grid = known_grid_of(comm, function);
   if (grid == nullptr || !is_node_of(comm, node, function)) {
     return nullptr;
@@ -230,26 +277,28 @@ QMP_API_PAIR(int,
              get_node_number_from,
              (coordinates),
              const int coordinates[]) {
-  const char* function = "QMP_get_node_number_from";
   const Grid* grid = known_grid_of(comm, function);
   if (grid == nullptr) {
     return -1;
   }
   if (coordinates == nullptr) {
-    (void)fail(QMP_INVALID_ARG, "%s: NULL", function);
+    (void)fail(QMP_INVALID_ARG, "%s: coordinates is NULL", function);
     return -1;
   }
   return grid->node_at({coordinates, grid->dims().size()});
 }
 
 QMP_status_t QMP_layout_grid(const int dimensions[], int ndims) {
-  Job* mine = qmp::job_for("QMP_layout_grid");
+  Job* mine = qmp::job_for(kLayOut);
   if (mine == nullptr) {
     return QMP_NOT_INITED;
   }
-  if (dimensions == nullptr || ndims < 1) {
-    return fail(QMP_INVALID_ARG, "QMP_layout_grid: NULL, or %d dimensions",
-                ndims);
+  if (dimensions == nullptr) {
+    return fail(QMP_INVALID_ARG, "%s: dimensions is NULL", kLayOut);
+  }
+  if (ndims < 1) {
+    return fail(QMP_INVALID_ARG, "%s: ndims is %d; it has to be 1 or more",
+                kLayOut, ndims);
   }
   return lay_out(*mine, {dimensions, static_cast<std::size_t>(ndims)});
 }

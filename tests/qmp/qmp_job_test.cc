@@ -71,8 +71,70 @@ TEST_CASE("QMP_declare_logical_topology_map: a wrong map is named", "[qmp]") {
   INFO(outcome.output);
   CHECK(outcome.status == 0);
   CHECK(has(outcome,
-            "the map 2 (an argument, or -qmp-logic-map); each number "
-            "in it has to name another one of the 1 axes, from 0"));
+            "QMP_declare_logical_topology_map: the map 2 (an argument, or "
+            "-qmp-logic-map); each number in it has to name another one of the "
+            "1 axes, from 0"));
+}
+
+TEST_CASE("wrong arguments: the line has the function, the argument, the rule",
+          "[qmp]") {
+  const auto outcome = run(2, {"wrong_arguments"});
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK_FALSE(has(outcome, "probe:"));
+  for (const char* text : {
+           "QMP_sum_float_array: length is -1; it has to be 0 or more",
+           "QMP_comm_sum_int: the communicator is NULL",
+           "QMP_sum_double_extended: value is NULL",
+           "QMP_broadcast: buffer is NULL",
+           "QMP_binary_reduction: bfunc is NULL",
+           "QMP_comm_declare_logical_topology: dims is NULL",
+           "QMP_declare_logical_topology: ndim is 0; it has to be 1 or more",
+           "QMP_declare_logical_topology_map: mapdim is -1; it has to be 0 or "
+           "more",
+           "QMP_declare_logical_topology: this communicator has the logical "
+           "topology 2 already; it is declared once",
+           "QMP_layout_grid: the lattice has 2 dimensions, the declared "
+           "topology has 1; both have to have as many",
+           "QMP_layout_grid: axis 1 of the lattice has 0 sites; each has to "
+           "have 1 or more",
+           "QMP_layout_grid: a lattice of 3 cannot be divided equally among 2 "
+           "nodes in a grid of 2: take another number of nodes",
+           "QMP_get_logical_coordinates_from2: node 2; nodes are 0 to 1",
+           "QMP_declare_send_to: node 2; nodes are 0 to 1",
+           "QMP_comm_declare_receive_from: the message memory is NULL",
+           "QMP_declare_send_relative along axis 0: dir is 2; it has to be 1 "
+           "or -1",
+           "QMP_declare_receive_relative: axis 1; axes are 0 to 0",
+           "QMP_declare_send_recv_pairs: num is -1; it has to be 0 or more",
+           "QMP_declare_multiple: msgh is NULL, and num is 2",
+           "QMP_declare_strided_msgmem: nblocks is -1; it has to be 0 or more",
+           "QMP_declare_strided_array_msgmem: base[1] is NULL, for 2 blocks of "
+           "4 bytes",
+           "QMP_declare_indexed_msgmem: elemsize is -4; it has to be 0 or more",
+           "QMP_declare_indexed_msgmem: index is NULL, and count is 1",
+           "QMP_change_address_multiple: the handle is NULL",
+           "QMP_change_address: addresses given: 1, transfers of the handle: "
+           "0; give one for each transfer, by QMP_change_address_multiple",
+           "QMP_clear_to_send: the value is -2; it has to be "
+           "QMP_CTS_DISABLED, QMP_CTS_NOT_READY or QMP_CTS_READY",
+           "QMP_wait_all: handle 0 of 0 to 0 is NULL; declare it first",
+           "QMP_comm_set_default: the communicator is NULL",
+           "QMP_comm_free: this communicator is QMP's own",
+       }) {
+    INFO(text);
+    CHECK(has(outcome, std::string(" error: ") + text));
+  }
+}
+
+TEST_CASE("QMP_layout_grid: a lattice that is too large is not called uneven",
+          "[qmp]") {
+  const auto outcome = run(2, {"large_lattice"});
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome,
+            " error: QMP_layout_grid: a lattice of 65536 65536 has more than "
+            "2147483647 sites for each of 2 nodes: take more nodes"));
 }
 
 }  // namespace
@@ -110,9 +172,7 @@ TEST_CASE("fork: a child is refused, and its exit ends nothing", "[qmp]") {
     INFO(outcome.output);
     CHECK(outcome.status == 0);
     CHECK_FALSE(has(outcome, "probe:"));
-    CHECK(has(outcome,
-              "a global operation: refused in a child made by "
-              "fork()"));
+    CHECK(has(outcome, "QMP_barrier: refused in a child made by fork()"));
   }
 }
 
@@ -404,9 +464,9 @@ TEST_CASE(
   if (what != "barrier") {
     CHECK(count(outcome, "(operation 1)" + said) == kNodes - 1);
   }
-  CHECK(has(outcome, what == "barrier"     ? "QMP_barrier has waited"
-                     : what == "broadcast" ? "QMP_broadcast, 4 bytes"
-                                           : "QMP_sum_double, "));
+  CHECK(has(outcome, what == "barrier"     ? "QMP_comm_barrier has waited"
+                     : what == "broadcast" ? "QMP_comm_broadcast, 4 bytes"
+                                           : "QMP_comm_sum_double_array, "));
 }
 
 TEST_CASE("QMP_WAIT_TIMEOUT=0: no wait has a time limit", "[qmp]") {

@@ -296,6 +296,61 @@ void declare_with_bad_map() {
   expect(QMP_declare_logical_topology(&nodes, 1) == QMP_SUCCESS, "no map");
 }
 
+/// Calls functions with arguments outside their ranges; the job has 2 nodes.
+void give_wrong_arguments() {
+  QMP_comm_t comm = QMP_comm_get_default();
+  const int two[] = {2, 1};
+  const int none[] = {2, 0};
+  const int three = 3;
+  int number = 0;
+  float value = 0;
+  (void)QMP_sum_float_array(&value, -1);
+  (void)QMP_comm_sum_int(nullptr, &number);
+  (void)QMP_sum_double_extended(nullptr);
+  (void)QMP_broadcast(nullptr, 8);
+  (void)QMP_binary_reduction(&number, sizeof number, nullptr);
+  (void)QMP_comm_declare_logical_topology(comm, nullptr, 1);
+  (void)QMP_declare_logical_topology(two, 0);
+  (void)QMP_declare_logical_topology_map(two, 1, two, -1);
+  expect(QMP_declare_logical_topology(two, 1) == QMP_SUCCESS, "a topology");
+  (void)QMP_declare_logical_topology(two, 1);
+  (void)QMP_layout_grid(two, 2);
+  (void)QMP_layout_grid(none, 2);
+  (void)QMP_layout_grid(&three, 1);
+  QMP_get_logical_coordinates_from2(&number, 2);
+  QMP_msgmem_t memory = QMP_declare_msgmem(&number, sizeof number);
+  (void)QMP_declare_send_to(memory, 2, 0);
+  (void)QMP_comm_declare_receive_from(comm, nullptr, 0, 0);
+  (void)QMP_declare_send_relative(memory, 0, 2, 0);
+  (void)QMP_declare_receive_relative(memory, 1, 1, 0);
+  (void)QMP_declare_send_recv_pairs(nullptr, -1);
+  (void)QMP_declare_multiple(nullptr, 2);
+  (void)QMP_declare_strided_msgmem(&number, 4, -1, 4);
+  void* bases[] = {&number, nullptr};
+  size_t sizes[] = {4, 4};
+  int counts[] = {1, 2};
+  std::ptrdiff_t strides[] = {4, 4};
+  (void)QMP_declare_strided_array_msgmem(bases, sizes, counts, strides, 2);
+  (void)QMP_declare_indexed_msgmem(&number, counts, counts, -4, 1);
+  (void)QMP_declare_indexed_msgmem(&number, counts, nullptr, 4, 1);
+  (void)QMP_change_address_multiple(nullptr, bases, 1);
+  QMP_msghandle_t empty = QMP_declare_multiple(nullptr, 0);
+  (void)QMP_change_address(empty, &number);
+  (void)QMP_clear_to_send(empty, static_cast<QMP_clear_to_send_t>(-2));
+  QMP_free_msghandle(empty);
+  QMP_free_msgmem(memory);
+  QMP_msghandle_t missing = nullptr;
+  (void)QMP_wait_all(&missing, 1);
+  (void)QMP_comm_set_default(nullptr);
+  (void)QMP_comm_free(comm);
+}
+
+/// Gives each of 2 nodes one site more than an int can count.
+void lay_out_too_much() {
+  const int lattice[] = {1 << 16, 1 << 16};
+  expect(QMP_layout_grid(lattice, 2) == QMP_INVALID_TOPOLOGY, "too large");
+}
+
 /// A message handle with its memory, which it frees at its end.
 class Message {
  public:
@@ -690,6 +745,10 @@ int main(int argc, char** argv) {
     wait_in_part();
   } else if (mode == "bad_map") {
     declare_with_bad_map();
+  } else if (mode == "wrong_arguments") {
+    give_wrong_arguments();
+  } else if (mode == "large_lattice") {
+    lay_out_too_much();
   } else if (mode == "late") {
     come_late(argv[2], argv[3]);
   } else if (mode == "wait_for_ever") {
