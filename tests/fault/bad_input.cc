@@ -174,8 +174,10 @@ SPMD_CASE(lines_of_structures,
   expect_one_line("a pointer", "acp_query_ga's", [&] {
     acp_push_back_vector(vector, reinterpret_cast<acp_ga_t>(&starter_bytes), 8);
   });
-  expect_one_line("offset", "has to be below the size",
-                  [&] { acp_at_vector(vector, 99); });
+  expect_one_line(
+      "offset",
+      "the offset is 99; it has to be 0 or more, and below the size, ",
+      [&] { acp_at_vector(vector, 99); });
   acp_destroy_vector(vector);
   const int peer = acp_procs() - 1;
   if (peer > 0) {  // memory of another rank fails in the copy
@@ -201,14 +203,33 @@ SPMD_CASE(lines_of_structures,
     });
     EXPECT_EQ(acp_sync(), 0);
   }
-  const std::string ranks = "ranks are 0 to " + std::to_string(acp_procs() - 1);
+  const std::string ranks = ": there is no rank 4711; ranks are 0 to " +
+                            std::to_string(acp_procs() - 1);
   expect_one_line("no rank, list", ranks, [] { acp_create_list(4711); });
   expect_one_line("no rank, vector", ranks, [] { acp_create_vector(8, 4711); });
   const std::array<int, 1> all{0};
   expect_one_line("no rank, map", ranks,
                   [&] { acp_create_map(1, all.data(), 8, 4711); });
-  expect_one_line("no slots", "at least 1",
+  expect_one_line("no slots",
+                  "acp_create_map: num_slots is 0; it has to be 1 or more",
                   [&] { acp_create_map(1, all.data(), 0, 0); });
+  expect_one_line("no ranks", "acp_create_set: num_ranks is 0; it has to be 1",
+                  [&] { acp_create_set(0, all.data(), 8, 0); });
+  expect_one_line("too large",
+                  "acp_create_vector: 1125899906842624 bytes are "
+                  "too many; at most ",
+                  [] { acp_create_vector(std::size_t{1} << 50, 0); });
+  const acp_map_t map = acp_create_map(1, all.data(), 8, 0);
+  const acp_ga_t element = acp_query_starter_ga(acp_rank());
+  acp_insert_map(map, {{element, 8}, {element, 3}});
+  expect_one_line("counter", "the value has 3 bytes; a counter has 8", [&] {
+    acpx_upsert_add8_map(map, {element, 8}, 1, nullptr);
+  });
+  expect_one_line("key", "the key is empty; it has to have 1 byte or more",
+                  [&] {
+                    acp_find_map(map, {element, 0});
+                  });
+  EXPECT_EQ(acp_sync(), 0);
 }
 
 SPMD_CASE(lines_of_dead_keys, "use of a dead key: one line") {

@@ -136,7 +136,8 @@ acp_element_t element_at(acp_list_it_t it) {
     return {ACP_GA_NULL, 0};
   }
   if (it.elem == ACP_GA_NULL) {
-    structure::fail_text(call, ACPX_BAD_ADDRESS, "the end has no element");
+    structure::fail_text(call, ACPX_BAD_ADDRESS,
+                         "the iterator is the end, which has no element");
     return {ACP_GA_NULL, 0};
   }
   if (is_known(call, it.elem)) {

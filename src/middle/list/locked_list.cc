@@ -56,7 +56,7 @@ bool LockedList::read(acp_ga_t element, Header& header) {
     return true;
   }
   structure::fail_address(call_, ACPX_INVALID_ARGUMENT, "the element at",
-                          element, "is of another list, or was erased");
+                          element, "it is of another list, or was erased");
   return false;
 }
 
@@ -78,9 +78,10 @@ bool LockedList::walk(Link first, acp_ga_t end, Data data, Nodes& nodes) {
   Link at = first;
   while (at.ga != end) {
     if (at.ga == ACP_GA_NULL || nodes.size() > ends.count) {
-      structure::fail_numbers(
-          call_, ACPX_INVALID_ARGUMENT, "iterators that are no range: walked",
-          static_cast<long long>(nodes.size()), "of elements", ends.count);
+      structure::fail_numbers(call_, ACPX_INVALID_ARGUMENT,
+                              "end is not behind start: {} elements follow, "
+                              "and the list has {}",
+                              nodes.size(), ends.count);
       return false;
     }
     nodes.push_back({at.ga, at.size, {}, {}, ACP_GA_NULL, false});

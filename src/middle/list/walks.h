@@ -16,7 +16,7 @@ inline bool begin_list(structure::Call& call,
 /// Reports a comparator that is NULL.
 inline bool has_compare(const structure::Call& call, Compare compare) {
   if (compare == nullptr) {
-    structure::fail_text(call, ACPX_INVALID_ARGUMENT, "no comparator");
+    structure::fail_text(call, ACPX_INVALID_ARGUMENT, "the comparator is NULL");
   }
   return compare != nullptr;
 }

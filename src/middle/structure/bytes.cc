@@ -82,11 +82,10 @@ bool fail_excess(const Call& call, acp_ga_t ga, std::size_t bytes) {
   }
   const std::uint64_t left = starter_bytes_from(call, ga);
   acp_errno = ACPX_BAD_ADDRESS;
-  log_error(
-      "{}({:#x} on rank {}): {} bytes at {:#x} leave their memory on rank {}, "
-      "{}",
-      call.function, call.handle, call.rank, bytes, ga, call.site->rank(),
-      left != 0 ? fmt::format("where starter memory has {} bytes from there; "
+  log_error("{}: {} bytes at {:#x} leave their memory on rank {}, {}",
+            text_of(call), bytes, ga, call.site->rank(),
+            left != 0
+                ? fmt::format("where starter memory has {} bytes from there; "
                               "acprun --acp-startermemsize enlarges it",
                               left)
                 : std::string("where fewer bytes are registered"));
@@ -170,8 +169,9 @@ bool Source::open(Scratch& scratch,
     return true;
   }
   if (bytes > kMostBytes) {
-    fail_numbers(call, ACPX_TOO_LARGE, "bytes", static_cast<long long>(bytes),
-                 "at most", kMostBytes);
+    fail_numbers(call, ACPX_TOO_LARGE,
+                 "{} bytes are too many; at most {} are possible", bytes,
+                 kMostBytes);
     return false;
   }
   const int before = acp_errno;
@@ -232,8 +232,9 @@ bool rebuild(const Call& call,
              std::uint64_t capacity,
              Block& outdated) {
   if (capacity > kMostBytes) {
-    fail_numbers(call, ACPX_TOO_LARGE, "bytes",
-                 static_cast<long long>(capacity), "at most", kMostBytes);
+    fail_numbers(call, ACPX_TOO_LARGE,
+                 "{} bytes are too many; at most {} are possible", capacity,
+                 kMostBytes);
     return false;
   }
   Block block(capacity, call.rank);

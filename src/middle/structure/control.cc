@@ -102,25 +102,23 @@ const char* name_of(Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-void fail_text(const Call& call, int code, const char* text) {
-  acp_errno = code;
-  log_error("{}({:#x}): {}", call.function, call.handle, text);
+/// Asks for the rank of the handle, because call.rank may be that of an element
+/// or a share.
+std::string text_of(const Call& call) {
+  return call.handle == ACP_GA_NULL
+             ? std::string(call.function)
+             : fmt::format("{}({:#x} on rank {})", call.function, call.handle,
+                           acp_query_rank(call.handle));
 }
 
-void fail_numbers(const Call& call,
-                  int code,
-                  const char* what,
-                  long long a,
-                  const char* of,
-                  unsigned long long b) {
+void fail_text(const Call& call, int code, const char* text) {
   acp_errno = code;
-  log_error("{}({:#x} on rank {}): {} {}, {} {}", call.function, call.handle,
-            call.rank, what, a, of, b);
+  log_error("{}: {}", text_of(call), text);
 }
 
 void fail_rank(const Call& call, int rank) {
-  fail_numbers(call, ACPX_BAD_RANK, "rank", rank, "but ranks are 0 to",
-               static_cast<unsigned long long>(call.site->procs() - 1));
+  fail_numbers(call, ACPX_BAD_RANK, "there is no rank {}; ranks are 0 to {}",
+               rank, call.site->procs() - 1);
 }
 
 void fail_address(const Call& call,
@@ -129,8 +127,7 @@ void fail_address(const Call& call,
                   acp_ga_t address,
                   const char* hint) {
   acp_errno = code;
-  log_error("{}({:#x} on rank {}): {} {:#x}: {}", call.function, call.handle,
-            call.rank, what, address, hint);
+  log_error("{}: {} {:#x}: {}", text_of(call), what, address, hint);
 }
 
 /// Checks only what the handle itself tells. The tag is checked with the first

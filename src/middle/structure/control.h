@@ -3,8 +3,12 @@
 // changes. docs/containers.md shows the layout.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 
 #include "middle/structure/chain.h"
 #include "middle/structure/site.h"
@@ -64,15 +68,22 @@ struct Call {
   }
 };
 
-/// Sets acp_errno and writes a line "function(handle): text".
+/// "function(handle on rank N)", or "function" while it makes the structure.
+std::string text_of(const Call& call);
+/// Sets acp_errno and writes a line "function(handle on rank N): text".
 void fail_text(const Call& call, int code, const char* text);
-/// Sets acp_errno and writes a line like "offset 7, size 4".
+
+/// Sets acp_errno and writes a line like that of fail_text. Numbers stand in
+/// the place of each "{}" of the text, which is a sentence.
+template <typename... Numbers>
 void fail_numbers(const Call& call,
                   int code,
-                  const char* what,
-                  long long a,
-                  const char* of,
-                  unsigned long long b);
+                  fmt::format_string<Numbers...> text,
+                  Numbers&&... numbers) {
+  fail_text(call, code,
+            fmt::format(text, std::forward<Numbers>(numbers)...).c_str());
+}
+
 /// Sets acp_errno to ACPX_BAD_RANK and writes a line that names the ranks of
 /// the job.
 void fail_rank(const Call& call, int rank);

@@ -65,8 +65,9 @@ class Sequence {
       return ACP_GA_NULL;
     }
     if (capacity > kMostBytes) {
-      fail_numbers(call, ACPX_TOO_LARGE, "bytes",
-                   static_cast<long long>(capacity), "at most", kMostBytes);
+      fail_numbers(call, ACPX_TOO_LARGE,
+                   "{} bytes are too many; at most {} are possible", capacity,
+                   kMostBytes);
       return ACP_GA_NULL;
     }
     Scratch scratch(*site);
@@ -125,8 +126,10 @@ class Sequence {
       return ACP_GA_NULL;
     }
     if (offset < 0 || static_cast<std::uint64_t>(offset) >= shape.size) {
-      fail_numbers(call, ACPX_BAD_ADDRESS, "offset", offset,
-                   "which has to be below the size", shape.size);
+      fail_numbers(call, ACPX_BAD_ADDRESS,
+                   "the offset is {}; it has to be 0 or more, and below the "
+                   "size, {}",
+                   offset, shape.size);
       return ACP_GA_NULL;
     }
     return shape.at(static_cast<std::uint64_t>(offset));
@@ -277,11 +280,15 @@ class Sequence {
     }
     Call call;
     if (begin_call(call, function, Access::kKind, start_handle)) {
-      fail_numbers(call, ACPX_INVALID_ARGUMENT,
-                   start_handle != end_handle
-                       ? "iterators of two: offset"
-                       : "iterators that are no range: offset",
-                   start, "to offset", static_cast<std::uint64_t>(end));
+      if (start_handle != end_handle) {
+        fail_numbers(call, ACPX_INVALID_ARGUMENT,
+                     "start and end are of two {}s", name_of(Access::kKind));
+      } else {
+        fail_numbers(call, ACPX_INVALID_ARGUMENT,
+                     "start has offset {} and end has offset {}; start has to "
+                     "be 0 or more, and end not less",
+                     start, end);
+      }
     }
     return false;
   }
@@ -338,8 +345,8 @@ class Sequence {
   static bool fail_range(const Call& call,
                          std::uint64_t end,
                          std::uint64_t size) {
-    fail_numbers(call, ACPX_BAD_ADDRESS, "a range to",
-                 static_cast<long long>(end), "and the size is", size);
+    fail_numbers(call, ACPX_BAD_ADDRESS,
+                 "the range ends at offset {}, and the size is {}", end, size);
     return false;
   }
 
@@ -349,8 +356,9 @@ class Sequence {
     if (index >= 0 && static_cast<std::uint64_t>(index) <= access.shape.size) {
       return true;
     }
-    fail_numbers(access.call(), ACPX_BAD_ADDRESS, "offset", index,
-                 "which may be 0 to the size", access.shape.size);
+    fail_numbers(access.call(), ACPX_BAD_ADDRESS,
+                 "the offset is {}; it has to be 0 to the size, {}", index,
+                 access.shape.size);
     return false;
   }
 

@@ -123,9 +123,9 @@ bool are_ranks(const Call& call, int count, const int* ranks) {
   // The length is checked before the list is read. A rank is in the list once,
   // so a list is never longer than the job has ranks.
   if (count < 1 || count > call.site->procs()) {
-    structure::fail_numbers(call, ACPX_INVALID_ARGUMENT, "num_ranks is", count,
-                            "it may be 1 to",
-                            static_cast<unsigned>(call.site->procs()));
+    structure::fail_numbers(call, ACPX_INVALID_ARGUMENT,
+                            "num_ranks is {}; it has to be 1 to {}", count,
+                            call.site->procs());
     return false;
   }
   if (ranks == nullptr) {
@@ -138,16 +138,15 @@ bool are_ranks(const Call& call, int count, const int* ranks) {
   if (!call.site->has_rank(sorted.front()) ||
       !call.site->has_rank(sorted.back())) {
     structure::fail_numbers(
-        call, ACPX_BAD_RANK, "a rank of the list:",
+        call, ACPX_BAD_RANK, "the list of ranks has {}; ranks are 0 to {}",
         call.site->has_rank(sorted.front()) ? sorted.back() : sorted.front(),
-        "but ranks are 0 to", static_cast<unsigned>(call.site->procs() - 1));
+        call.site->procs() - 1);
     return false;
   }
   const auto twin = std::adjacent_find(sorted.begin(), sorted.end());
   if (twin != sorted.end()) {
-    structure::fail_text(
-        call, ACPX_INVALID_ARGUMENT,
-        fmt::format("rank {} is in the list of ranks twice", *twin).c_str());
+    structure::fail_numbers(call, ACPX_INVALID_ARGUMENT,
+                            "rank {} is in the list of ranks twice", *twin);
     return false;
   }
   return true;
@@ -169,8 +168,9 @@ acp_ga_t create(const char* function,
   }
   const Call call{site, function, kind, ACP_GA_NULL, ACP_GA_NULL, rank};
   if (num_slots < 1) {
-    structure::fail_numbers(call, ACPX_INVALID_ARGUMENT, "slots", num_slots,
-                            "at least", 1);
+    structure::fail_numbers(call, ACPX_INVALID_ARGUMENT,
+                            "num_slots is {}; it has to be 1 or more",
+                            num_slots);
     return ACP_GA_NULL;
   }
   if (!site->has_rank(rank)) {

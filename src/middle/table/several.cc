@@ -235,8 +235,9 @@ std::unique_ptr<T[]> results_for(const Call& call, std::size_t count) {
                                    : nullptr);
   if (results == nullptr) {
     structure::fail_numbers(
-        call, ACPX_NO_MEMORY, "no memory for the results of n elements: n is",
-        static_cast<long long>(count), "bytes for each:", sizeof(T));
+        call, ACPX_NO_MEMORY,
+        "no memory for the results of {} elements, {} bytes for each", count,
+        sizeof(T));
   }
   return results;
 }

@@ -39,7 +39,8 @@ Call here(const Call& call) {
 
 bool Key::open(Scratch& scratch, const Call& call, acp_element_t key) {
   if (key.size == 0) {
-    structure::fail_text(call, ACPX_INVALID_ARGUMENT, "an empty key");
+    structure::fail_text(call, ACPX_INVALID_ARGUMENT,
+                         "the key is empty; it has to have 1 byte or more");
     return false;
   }
   if (!source_.open(scratch, here(call), key.ga, key.size)) {
@@ -286,9 +287,9 @@ Outcome upsert_add8(const Call& call,
           const acp_element_t value =
               pair_in(buckets.at(), buckets.words(), entry).second;
           if (value.size != 8) {
-            structure::fail_numbers(
-                call, ACPX_INVALID_ARGUMENT, "the key has a value of bytes",
-                static_cast<long long>(value.size), "counters have", 8);
+            structure::fail_numbers(call, ACPX_INVALID_ARGUMENT,
+                                    "the value has {} bytes; a counter has 8",
+                                    value.size);
             return Outcome::kFailed;
           }
           scratch.clear();

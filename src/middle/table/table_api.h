@@ -131,7 +131,8 @@ class TableApi {
       return {};
     }
     if (position.entry == ACP_GA_NULL) {
-      structure::fail_text(call, ACPX_BAD_ADDRESS, "the end has no element");
+      structure::fail_text(call, ACPX_BAD_ADDRESS,
+                           "the iterator is the end, which has no element");
       return {};
     }
     return table::dereference(call, position, pair) ? pair : acp_pair_t{};

@@ -117,8 +117,9 @@ bool Walk::begin_at(const Position& position) {
       position.bucket_index >= directory_.buckets ||
       position.number() >= kEntries ||
       acp_query_rank(position.entry) != position.rank) {
-    structure::fail_text(call_, ACPX_INVALID_ARGUMENT,
-                         "the iterator is of another one");
+    structure::fail_numbers(call_, ACPX_INVALID_ARGUMENT,
+                            "the iterator is of another {}",
+                            structure::name_of(call_.kind));
     return false;
   }
   share_ = share;

@@ -42,7 +42,7 @@ bool with_bucket(const Call& call,
     case LockedBuckets::Answer::kLocked: return work(buckets);
     case LockedBuckets::Answer::kOtherTable:
       structure::fail_text(call, ACPX_INVALID_ARGUMENT,
-                           "destroyed or swapped at the same time");
+                           "it was destroyed or swapped at the same time");
       return false;
     case LockedBuckets::Answer::kFailed: break;
   }
