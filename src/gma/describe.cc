@@ -73,19 +73,62 @@ std::string hint_for(GlobalAddress address,
              : "";
 }
 
-/// "; 0x... and the 8 bytes from there leave starter memory of rank 1, ...".
+/// "; 0x... is byte 10236, and the 8 bytes from there
+/// leave starter memory of rank 1, which has 10240 bytes, 4 of them from
+/// there".
 std::string describe_excess(GlobalAddress address,
                             std::uint64_t size,
                             bool is_sure,
                             const gmm::AddressSpace& space) {
   const std::uint64_t bytes = space.region_bytes(address);
+  const auto byte = space.byte_in_region(address);
   return fmt::format(
-      "; {:#x} and the {} bytes from there {} {} of rank {}, which has {}{}",
-      address, size, is_sure ? "leave" : "may leave",
-      region_name(address, space), space.codec().rank(address),
+      "; {:#x}{} and the {} bytes from there {} {} of rank {}, which has "
+      "{}{}{}",
+      address, byte ? fmt::format(" is byte {},", *byte) : std::string(), size,
+      is_sure ? "leave" : "may leave", region_name(address, space),
+      space.codec().rank(address),
       bytes != 0 ? fmt::format("{} bytes", bytes)
                  : std::string("a size that only its owner knows"),
+      byte ? fmt::format(", {} of them from there",
+                         bytes - std::min(bytes, *byte))
+           : std::string(),
       hint_for(address, is_sure, space));
+}
+
+/// Whether the key in an address is dead. This rank does not see the keys of
+/// memory that another host has registered.
+Fault key_fault_of(GlobalAddress address, const gmm::AddressSpace& space) {
+  const Result<gmm::Target> target = space.locate(address, 1);
+  if (!target.ok()) {
+    return target.status() == Status::kBadKey ? Fault::kSure : Fault::kNone;
+  }
+  const bool is_visible = target.value().is_same_host ||
+                          space.codec().index(address) < gmm::kFirstUserKey;
+  return is_visible ? Fault::kNone : Fault::kPossible;
+}
+
+/// Names the end whose key is dead. If this rank sees no dead key, it is that
+/// of an end on another host, and the text names each such end.
+std::string describe_dead_key(const Step& step,
+                              const gmm::AddressSpace& space) {
+  std::string text;
+  for (const Fault fault : {Fault::kSure, Fault::kPossible}) {
+    for (const GlobalAddress address : {step.remote, step.local}) {
+      if (key_fault_of(address, space) == fault) {
+        text +=
+            fmt::format("{} {:#018x} on rank {}", text.empty() ? ";" : " or",
+                        address, space.codec().rank(address));
+      }
+    }
+    if (!text.empty()) {
+      return text +
+             " was unregistered, or was never registered; call acp_sync "
+             "between "
+             "the last access and acp_unregister_memory";
+    }
+  }
+  return text;
 }
 
 /// Why bytes can be refused that lie in their regions. "" when an end has no
@@ -190,6 +233,7 @@ std::string describe_cause(const Step& step,
                  : describe_bounds(step, status, space);
     case Status::kBadRank: return describe_foreign_end(step, space);
     case Status::kMisaligned: return describe_misaligned(step);
+    case Status::kBadKey: return describe_dead_key(step, space);
     case Status::kInvalidArgument:
       return "; the old value needs another word of this rank than the one "
              "that changes";

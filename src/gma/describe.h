@@ -13,16 +13,18 @@ std::string describe_address(GlobalAddress address,
                              const gmm::AddressSpace& space);
 
 /// The region that a step which failed with kBadAddress would have left:
-/// "; 0x0800... and the 8 bytes from there leave starter memory of rank 3,
-/// which has 10240 bytes", and what to do. When all bytes lie in regions, it
-/// asks for freed memory. Empty for any other `status`.
+/// "; 0x0800... is byte 10236, and the 8 bytes from there leave starter memory
+/// of rank 3, which has 10240 bytes, 4 of them from there", and what to do.
+/// When all bytes lie in regions, it asks for freed memory. Empty for any other
+/// `status`.
 std::string describe_bounds(const Step& step,
                             Status status,
                             const gmm::AddressSpace& space);
 
 /// The cause why a step failed with `status`, in values. It names the bytes
-/// that leave a region (describe_bounds), the end that is on a wrong rank, or
-/// the address that is not aligned. Empty for any other `status`.
+/// that leave a region (describe_bounds), the end whose key is dead, the end
+/// that is on a wrong rank, or the address that is not aligned. Empty for any
+/// other `status`.
 std::string describe_cause(const Step& step,
                            Status status,
                            const gmm::AddressSpace& space);

@@ -178,20 +178,43 @@ Result<std::byte*> AddressSpace::own_any(GlobalAddress ga,
   return target.value().direct;
 }
 
+/// The entry of the region that `ga` names; null when the key table is not
+/// visible here or the key is dead. `ga` has a valid rank.
+const protocol::KeyEntry* AddressSpace::live_entry(
+    GlobalAddress ga) const noexcept {
+  const std::byte* slice = slice_of(codec_.rank(ga));
+  if (slice == nullptr) {
+    return nullptr;
+  }
+  const auto& entry = reinterpret_cast<const protocol::KeyEntry*>(
+      slice + keys_offset_)[codec_.index(ga)];
+  return codec_.matches_state(ga, entry.state.load(std::memory_order_acquire))
+             ? &entry
+             : nullptr;
+}
+
 std::uint64_t AddressSpace::region_bytes(GlobalAddress ga) const noexcept {
   const std::uint32_t index = codec_.index(ga);
   if (index < kFirstUserKey) {
     return index == kStarterKey ? starter_.size : modules_.size;
   }
-  const std::byte* slice = slice_of(codec_.rank(ga));
-  if (slice == nullptr) {
-    return 0;
+  const protocol::KeyEntry* entry = live_entry(ga);
+  return entry != nullptr ? entry->size.load(std::memory_order_relaxed) : 0;
+}
+
+std::optional<std::uint64_t> AddressSpace::byte_in_region(
+    GlobalAddress ga) const noexcept {
+  const std::uint64_t offset = codec_.offset(ga);
+  if (codec_.index(ga) < kFirstUserKey) {
+    return offset;
   }
-  const auto& entry =
-      reinterpret_cast<const protocol::KeyEntry*>(slice + keys_offset_)[index];
-  return codec_.matches_state(ga, entry.state.load(std::memory_order_acquire))
-             ? entry.size.load(std::memory_order_relaxed)
-             : 0;
+  const protocol::KeyEntry* entry = live_entry(ga);
+  if (entry == nullptr) {
+    return std::nullopt;
+  }
+  const std::uint64_t first =
+      entry->base.load(std::memory_order_relaxed) & (kBaseAlignment - 1);
+  return offset >= first ? std::optional(offset - first) : std::nullopt;
 }
 
 protocol::SliceHeader* AddressSpace::slice_header(Rank rank) const noexcept {

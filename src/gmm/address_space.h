@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "gmm/global_address.h"
 #include "protocol/host_segment.h"
@@ -177,6 +178,11 @@ class AddressSpace {
   /// valid rank.
   std::uint64_t region_bytes(GlobalAddress ga) const noexcept;
 
+  /// The number of the byte that `ga` names, from 0 for the first byte of the
+  /// region, for an error message. Nothing when region_bytes() is 0, and for a
+  /// byte before the region. The offset in `ga` counts from an earlier byte.
+  std::optional<std::uint64_t> byte_in_region(GlobalAddress ga) const noexcept;
+
   /// The slice of a rank whose library memory is reachable; null otherwise.
   protocol::SliceHeader* slice_header(Rank rank) const noexcept;
 
@@ -223,6 +229,7 @@ class AddressSpace {
                        std::uint64_t size) const noexcept;
   Result<std::byte*> own_any(GlobalAddress ga,
                              std::uint64_t size) const noexcept;
+  const protocol::KeyEntry* live_entry(GlobalAddress ga) const noexcept;
   Result<Region> read_region(std::byte* slice,
                              GlobalAddress ga,
                              std::uint64_t size) const noexcept;

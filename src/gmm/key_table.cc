@@ -139,10 +139,11 @@ Result<GlobalAddress> KeyTable::address_of(Rank rank,
 std::string KeyTable::describe_region(Rank rank, GlobalAddress atkey) const {
   const std::lock_guard lock(mutex_);
   if (!is_live_locked(rank, atkey)) {
-    const bool was_key = codec_.rank(atkey) == rank &&
-                         codec_.offset(atkey) == 0 &&
-                         codec_.index(atkey) >= kFirstUserKey;
-    return was_key ? ""
+    const bool was_key =
+        codec_.rank(atkey) == rank && codec_.offset(atkey) == 0 &&
+        codec_.index(atkey) >= kFirstUserKey && codec_.index(atkey) < fresh_;
+    return was_key ? "; acp_unregister_memory or acp_reset has ended this "
+                     "region; an atkey is good until then"
                    : "; an atkey comes from acp_register_memory on this rank";
   }
   const protocol::KeyEntry& entry = entries_[codec_.index(atkey)];

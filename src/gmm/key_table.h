@@ -56,8 +56,8 @@ class KeyTable {
   transport::Region region(std::uint32_t index) const;
 
   /// "; the region has 640 bytes from 0x7f00 to 0x7f27f", for the line about an
-  /// address outside of it. "" when `atkey` is not live any more, and a hint
-  /// when it has never been a key of this rank.
+  /// address outside of it. When `atkey` is not live, the text says how it
+  /// ended, or that it has never been a key of this rank.
   std::string describe_region(Rank rank, GlobalAddress atkey) const;
 
   /// Removes all user regions (acp_reset).

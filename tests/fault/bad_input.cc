@@ -239,12 +239,16 @@ SPMD_CASE(lines_of_dead_keys, "use of a dead key: one line") {
   const auto all = spmd::gather(acp_query_ga(key, &word));
   EXPECT_EQ(acp_unregister_memory(key), 0);
   const acp_ga_t dead = all.back();
-  expect_one_line("copy", "8", [&] {
+  const std::string is_dead = " on rank " + std::to_string(acp_procs() - 1) +
+                              " was unregistered, or was never registered";
+  expect_one_line("copy", is_dead, [&] {
     settle(acp_copy(own.mine(), dead, 8, ACP_HANDLE_NULL));
   });
-  expect_one_line("atomic", "8", [&] {
+  expect_one_line("atomic", is_dead, [&] {
     settle(acp_add8(own.mine(), dead, 1, ACP_HANDLE_NULL));
   });
+  expect_one_line("unregistered twice", "has ended this region",
+                  [&] { acp_unregister_memory(key); });
 }
 
 SPMD_CASE(lines_of_atomics, "bad atomics: one line each") {
@@ -286,17 +290,23 @@ SPMD_CASE(
   const acp_ga_t mine = acp_query_starter_ga(acp_rank());
   const int peer = acp_procs() - 1;
   const acp_ga_t theirs = acp_query_starter_ga(peer);
-  const std::string has =
-      "leave starter memory of rank " + std::to_string(peer) + ", which has " +
-      std::to_string(bytes) + " bytes; acprun --acp-startermemsize";
-  expect_one_line("copy", has, [&] {
+  const std::string has = "leave starter memory of rank " +
+                          std::to_string(peer) + ", which has " +
+                          std::to_string(bytes) + " bytes, ";
+  const std::string half = has +
+                           "4 of them from there; acprun "
+                           "--acp-startermemsize";
+  const std::string whole = has +
+                            "0 of them from there; acprun "
+                            "--acp-startermemsize";
+  expect_one_line("copy", half, [&] {
     settle(acp_copy(theirs + bytes - 4, mine, 8, ACP_HANDLE_NULL));
   });
-  expect_one_line("put with signal", has, [&] {
+  expect_one_line("put with signal", half, [&] {
     settle(acpx_put_signal(theirs + bytes - 4, mine, 8, theirs, 1,
                            ACP_HANDLE_NULL));
   });
-  expect_one_line("its word", has, [&] {
+  expect_one_line("its word", whole, [&] {
     settle(
         acpx_put_signal(theirs, mine, 8, theirs + bytes, 1, ACP_HANDLE_NULL));
   });

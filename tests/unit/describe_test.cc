@@ -91,6 +91,15 @@ TEST_CASE("describe: an address outside of its region names region and size",
   step.size = 8;
   step.remote = space.codec().encode(0, 0, gmm::kStarterKey, 0, 1 << 20);
   step.local = atkey.value() + 1000;
+  const std::uint64_t below =
+      reinterpret_cast<std::uintptr_t>(bytes.data()) % 64;
+  step.local = atkey.value() + below + 636;
+  contains(describe_bounds(step, Status::kBadAddress, space),
+           " is byte 636, and the 8 bytes from there leave the registered "
+           "region");
+  contains(describe_bounds(step, Status::kBadAddress, space),
+           "which has 640 bytes, 4 of them from there");
+  step.local = atkey.value() + 1000;
   const std::string text = describe_bounds(step, Status::kBadAddress, space);
   contains(text, "leave starter memory of rank 0, which has " +
                      std::to_string(host.segment().header().starter_bytes) +
@@ -103,6 +112,41 @@ TEST_CASE("describe: an address outside of its region names region and size",
   contains(describe_bounds(step, Status::kBadAddress, space),
            "leave the heap and the modules' memory of rank 0");
   CHECK(describe_bounds(step, Status::kBadKey, space).empty());
+}
+
+TEST_CASE("describe: the end whose key is dead, as far as it can be seen",
+          "[gma][describe]") {
+  const test::HostMemory host(4);
+  const gmm::AddressSpace space(host.segment(), 0, 0, 1, gmm::Reach::kHost);
+  const gmm::AddressSpace apart(host.segment(), 0, 0, 1, gmm::Reach::kSelf);
+  gmm::KeyTable keys(host.segment(), 0);
+  alignas(64) std::array<std::byte, 64> bytes{};
+  const auto live = keys.add(0, 0, bytes.data(), bytes.size());
+  REQUIRE(live.ok());
+  Step step;
+  step.opcode = protocol::Opcode::kCopy;
+  step.size = 8;
+  step.remote = live.value();
+  step.local = space.codec().encode(1, 0, 5, 0, 0);
+  const std::string of_local = fmt::format(
+      "; {:#018x} on rank 1 was unregistered, or was never "
+      "registered; call acp_sync between the last access and "
+      "acp_unregister_memory",
+      step.local);
+  CHECK(describe_cause(step, Status::kBadKey, space).find(of_local) == 0);
+  // The other end is live, so that on the other host is dead.
+  CHECK(describe_cause(step, Status::kBadKey, apart).find(of_local) == 0);
+  step.remote = space.codec().encode(2, 0, 5, 0, 0);
+  contains(describe_cause(step, Status::kBadKey, apart),
+           fmt::format("; {:#018x} on rank 2 or {:#018x} on rank 1 was "
+                       "unregistered",
+                       step.remote, step.local));
+  REQUIRE(keys.remove(0, live.value()) == Status::kOk);
+  step.remote = live.value();
+  contains(describe_cause(step, Status::kBadKey, apart),
+           fmt::format("; {:#018x} on rank 0 was unregistered", step.remote));
+  contains(keys.describe_region(0, live.value()),
+           "; acp_unregister_memory or acp_reset has ended this region");
 }
 
 TEST_CASE("describe: an end that is ACP_GA_NULL", "[gma][describe]") {
