@@ -25,9 +25,12 @@
  *                        rank, target rank and colors
  *     A handle that was not issued yet counts as ACP_HANDLE_NULL, here and in
  *     acp_complete and acp_inquire. Without an order nothing is promised
- *     between two operations, not even on one address.
+ *     between two operations, not even on one address. A call that fails
+ *     returns ACP_HANDLE_NULL, so test a handle before you give it as an order:
+ *     the next operation would start at once.
  *  5. An error that the caller's side can see (ranks, alignment, regions of
- *     this rank and of its host) fails in the call. An operation with an error
+ *     this rank and of its host) fails in the call. Such a call is no
+ *     operation, and no order waits for it. An operation with an error
  *     that only the target can see completes in its turn as failed. The first
  *     acp_complete that covers it sets acp_errno, or acpx_complete_timeout
  *     returns -1; this collects the failure. Until then, operations ordered
@@ -281,6 +284,7 @@ acp_handle_t acp_swap8(acp_ga_t dst,
  * Blocks and makes progress, except in a progress step, which must not call
  * it. Returns at once for ACP_HANDLE_NULL, for a handle that is complete and
  * whose failures are collected, and for one that was not issued yet.
+ * ACP_HANDLE_CONT counts as one that was not issued yet: nothing is waited for.
  *
  * @param handle  a handle, or ACP_HANDLE_ALL for everything issued so far by
  *                all threads of this rank
@@ -296,9 +300,10 @@ void acp_complete(acp_handle_t handle);
  * acp_complete. Makes progress, does not block.
  *
  * @param handle  a handle, or ACP_HANDLE_ALL
- * @return 0 when all of them are complete (also for ACP_HANDLE_NULL and for a
- *   handle not issued yet), 1 when an operation is not. Outside acp_init ..
- *   acp_finalize: 0, with ACPX_NOT_INITIALIZED or ACPX_FINALIZED.
+ * @return 0 when all of them are complete (also for ACP_HANDLE_NULL, for
+ *   ACP_HANDLE_CONT and for a handle not issued yet), 1 when an operation is
+ *   not. Outside acp_init .. acp_finalize: 0, with ACPX_NOT_INITIALIZED or
+ *   ACPX_FINALIZED.
  */
 int acp_inquire(acp_handle_t handle);
 

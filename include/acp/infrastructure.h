@@ -14,6 +14,8 @@
  *     that only ask about an address (acp_query_rank, acp_query_color,
  *     acp_query_address, acpx_pointer) answer without a line. With the setting
  *     ACP_ERRORS=abort the job ends after such a line, with exit status 1.
+ *     acp_free of an address that is no block is an error of the call only with
+ *     ACP_MALLOC_DEBUG=on (acp/malloc.h).
  *  4. Before acp_init every function fails with ACPX_NOT_INITIALIZED, after
  *     acp_finalize with ACPX_FINALIZED. Exceptions say so at the function.
  *  5. Every function may be called from any thread at any time, and by several
