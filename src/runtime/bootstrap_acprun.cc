@@ -43,6 +43,9 @@ class Acprun final : public Bootstrap {
     if (!welcome.ok()) {
       return welcome.status();
     }
+    if (welcome.value().type == BootstrapType::kEnding) {
+      return log_end(*welcome);
+    }
     if (welcome.value().type != BootstrapType::kWelcome || !memory_) {
       log_error(
           "acprun did not say welcome: launcher and library are of "

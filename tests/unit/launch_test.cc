@@ -225,6 +225,19 @@ TEST_CASE("launch: the end of the job while a rank waits",
   }
 }
 
+// A rank that has ended before acp_init ends the job. Then acprun may say so to
+// a rank that has just said hello, and both are of the same build.
+TEST_CASE("launch: the end of the job in place of a welcome",
+          "[runtime][bootstrap]") {
+  FakeLauncher launcher;
+  launcher.say({BootstrapType::kEnding, 0, "rank 0 died"});
+  log_held_lines();
+  spmd::StderrCapture capture;
+  CHECK(connect_to_acprun(std::move(launcher.theirs)).status() ==
+        Status::kAborted);
+  CHECK(capture.stop() == "acp: error: the job ends: rank 0 died\n");
+}
+
 // A rank that joins trusts nothing of what it gets: an error here is a status
 // of acp_init, not a crash.
 TEST_CASE("launch: a welcome has to be whole", "[runtime][bootstrap]") {
