@@ -7,14 +7,19 @@
 //   left      calls acp_abort when rank 1 waits for it in acp_finalize
 //   leave     waits for messages of rank 1, which calls acp_finalize: one was
 //             sent before, the others never come
+//   upsert    counts in a map of rank 1, which is stopped
+//   allocate  allocates memory of rank 1, which is stopped
 //   constant  sends rank 1 a message from read-only memory, which is no error
+#include <signal.h>
 #include <sys/mman.h>
 
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 
 #include <acp.h>
+#include <acp/extension.h>
 
 namespace {
 
@@ -31,6 +36,35 @@ int send_constant() {
   const std::size_t received = acp_wait_ch(request);
   acp_free_ch(channel);
   std::printf("done with %zu bytes\n", received);
+  return acp_finalize();
+}
+
+/// Over a network rank 1 has to answer each of the calls, and is stopped.
+int wait_for_stopped(std::string_view call) {
+  const int owner = 1;
+  acp_map_t map{};
+  if (acp_rank() == owner) {
+    map = acp_create_map(1, &owner, 4, owner);
+    std::memcpy(acp_query_address(acp_query_starter_ga(owner)), &map.ga,
+                sizeof map.ga);
+  }
+  acp_sync();
+  const acp_ga_t mine = acp_query_starter_ga(acp_rank());
+  acp_complete(acp_copy(mine, acp_query_starter_ga(owner), sizeof map.ga,
+                        ACP_HANDLE_NULL));
+  std::memcpy(&map.ga, acp_query_address(mine), sizeof map.ga);
+  map.num_ranks = 1;
+  map.num_slots = 4;
+  acp_sync();
+  if (acp_rank() == owner) {
+    raise(SIGSTOP);
+  }
+  if (call == "upsert") {
+    const acp_element_t key{mine, sizeof map.ga};
+    acpx_upsert_add8_map(map, key, 1, nullptr);
+  } else {
+    acp_malloc(1 << 20, owner);
+  }
   return acp_finalize();
 }
 
@@ -73,6 +107,10 @@ int main(int argc, char** argv) {
       acp_sync();
     }
     return acp_finalize();
+  }
+  if (argc > 1 && (std::string_view(argv[1]) == "upsert" ||
+                   std::string_view(argv[1]) == "allocate")) {
+    return wait_for_stopped(argv[1]);
   }
   if (argc > 1 && std::string_view(argv[1]) == "leave") {
     return leave_early();

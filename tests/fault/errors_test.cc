@@ -127,6 +127,29 @@ TEST_CASE("errors: the roll-call names what the program called", "[errors]") {
         1);
 }
 
+// Calls of the layers above wait inside acp_complete or acpx_wait_until, which
+// the program has not called.
+TEST_CASE(
+    "errors: the roll-call names calls of data structures and of the heap",
+    "[errors]") {
+  struct Row {
+    const char* word;
+    const char* name;
+  };
+
+  const auto row = GENERATE(Row{"upsert", "acpx_upsert_add8_map"},
+                            Row{"allocate", "acp_malloc or acp_free"});
+  job::Job waits({ACPRUN, "-np", "2", "--watchdog", "1", "--acp-envnet=udp",
+                  CARELESS, row.word},
+                 {"ACP_SHM=off"});
+  const job::Outcome outcome = waits.wait(60s);
+  INFO(outcome.output);
+  CHECK(outcome.status == 124);
+  CHECK(lines_with(outcome.output,
+                   "rank 0 was waiting in " + std::string(row.name))
+            .size() == 1);
+}
+
 TEST_CASE("errors: a receive ends when its sender is in acp_finalize",
           "[errors]") {
   const std::string net = GENERATE("shm", "udp");

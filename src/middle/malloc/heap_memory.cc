@@ -113,8 +113,13 @@ bool Flight::run() noexcept {
     }
   }
   // acp_complete would collect failures of the program's own operations.
-  if (steps_ != 0 && acpx_wait_until(is_complete, &handle, -1) != 0) {
-    return false;
+  if (steps_ != 0) {
+    const char* before = acpx_enter_call("acp_malloc or acp_free");
+    const int result = acpx_wait_until(is_complete, &handle, -1);
+    acpx_leave_call(before);
+    if (result != 0) {
+      return false;
+    }
   }
   for (std::size_t i = 0; i < steps_; ++i) {
     if (results_[i] != nullptr) {

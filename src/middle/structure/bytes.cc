@@ -92,21 +92,6 @@ bool fail_excess(const Call& call, acp_ga_t ga, std::size_t bytes) {
   return true;
 }
 
-/// The engine names the public function where a copy fails whose address the
-/// program gave.
-class NamedCall {
- public:
-  NamedCall() : before_(acpx_enter_call(current_function())) {}
-
-  NamedCall(const NamedCall&) = delete;
-  NamedCall& operator=(const NamedCall&) = delete;
-
-  ~NamedCall() { acpx_leave_call(before_); }
-
- private:
-  const char* before_;
-};
-
 }  // namespace
 
 /// An address may be a pointer, one that has not arrived, or one behind a

@@ -67,6 +67,21 @@ acp_ga_t allocate(std::size_t bytes, int rank);
 /// is named in errors and in acprun's roll-call.
 const char* current_function() noexcept;
 
+/// While it lives, waits and failures of this thread are those of the public
+/// function that it is in: acprun's roll-call and error lines name that one.
+class NamedCall {
+ public:
+  NamedCall() : before_(acpx_enter_call(current_function())) {}
+
+  NamedCall(const NamedCall&) = delete;
+  NamedCall& operator=(const NamedCall&) = delete;
+
+  ~NamedCall() { acpx_leave_call(before_); }
+
+ private:
+  const char* before_;
+};
+
 /// The one object of a process, between init and fini of the module.
 /// Thread-safe.
 class Site {

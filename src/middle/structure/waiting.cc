@@ -65,11 +65,8 @@ bool Backoff::pause(std::uint64_t holder) {
   // Makes at least one pass of progress, which also asks whether the job is
   // ending. A sleep leaves the processor to the rank that is waited for, and
   // acprun --watchdog sees it.
-  const char* before = acpx_enter_call(current_function());
-  const int result =
-      acpx_wait_until(never, nullptr, static_cast<int>(nap_.count()));
-  acpx_leave_call(before);
-  if (result < 0) {
+  const NamedCall call;
+  if (acpx_wait_until(never, nullptr, static_cast<int>(nap_.count())) < 0) {
     return false;
   }
   const auto now = std::chrono::steady_clock::now();
