@@ -15,6 +15,7 @@ namespace {
 /// Passes of a worker in one poll(). Each handles what one of the worker's
 /// interfaces has; an idle worker ends the loop at once.
 constexpr int kPasses = 16;
+/// Passes of a worker in arm(), all of which have to find nothing.
 constexpr int kIdlePasses = 2;
 
 }  // namespace
@@ -231,16 +232,15 @@ TimePoint UcxTransport::next_deadline() const noexcept {
 /// ucp_worker_arm refuses while the worker has events that poll() has not
 /// handled, and an event after it makes the descriptor readable. Work that UCX
 /// has put off is no event: a send or a flush after the last poll() may have
-/// left some. So each worker is moved forward until two passes find nothing.
-/// Messages that have arrived wait here for poll().
+/// left some. So two passes of each worker have to find nothing. If one finds
+/// something, the caller polls again. Messages that have arrived wait here for
+/// poll().
 bool UcxTransport::arm() {
   flush();
   bool is_quiet = true;
   for (const auto& worker : workers_) {
-    for (int idle = 0; idle < kIdlePasses && is_quiet;) {
-      const bool was_idle = ucp_worker_progress(worker->handle()) == 0;
-      ++idle;
-      is_quiet = was_idle;
+    for (int i = 0; i < kIdlePasses && is_quiet; ++i) {
+      is_quiet = ucp_worker_progress(worker->handle()) == 0;
     }
   }
   return is_quiet && !has_work() &&
