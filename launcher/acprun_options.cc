@@ -365,8 +365,9 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .argument = "S",
      .default_value = "60",
      .summary = "Seconds for all ranks to reach acp_init",
-     .manual = "Ends the job when a rank has not called `acp_init` S seconds "
-               "after the first; 60 s without it, and 0 waits for ever.",
+     .manual = "Ends the job when a rank has not come to the rendezvous of "
+               "`acp_init` S seconds after the first. 60 s without it; 0 waits "
+               "for ever.",
      .target = &Options::init_timeout},
     {.name = "--grace",
      .group = Group::kTimeLimits,

@@ -11,7 +11,7 @@
 namespace acp::udp {
 
 /// Pure: time is an argument. Bytes are charged bytes (see charge()). Guarded
-/// by the engine's lock.
+/// by the engine's mutex.
 ///
 ///   starting --(delay above target, or losses)--> avoiding
 ///      the window doubles each round trip            grows by one packet each
@@ -96,7 +96,7 @@ class CongestionWindow {
   using ShortDuration = std::chrono::duration<std::uint32_t, std::nano>;
   static ShortDuration shorten(Duration time) noexcept;
 
-  // The engine's lock guards these fields. on_sample() writes the three times
+  // The engine's mutex guards these fields. on_sample() writes the three times
   // below, and end_round() resets the least of the round.
   ShortDuration least_rtt_ = ShortDuration::max();
   ShortDuration rtt_{};  ///< Latest sample.

@@ -24,7 +24,7 @@ namespace acp::udp {
 /// A firewall may pass only datagrams between the listening ports. Therefore
 /// retransmissions and pure acks never use the connected socket.
 ///
-/// Guarded by the engine's lock. Invariants:
+/// Guarded by the engine's mutex. Invariants:
 /// 1. index_ has a value exactly while socket_ has that connection open, and
 ///    then table_.owners[*index_] == this.
 /// 2. first_txno_ != 0 only while index_ has a value.

@@ -51,7 +51,8 @@ class DelayLine {
   std::optional<TimePoint> pass_bottleneck(TimePoint arrived,
                                            std::size_t bytes);
 
-  // The socket that has this line writes and reads it, under the engine's lock.
+  // The socket that has this line writes and reads it, under the engine's
+  // mutex.
   PathPlan plan_;
   /// By the time at which they are due. Equal times keep the order of arrival.
   /// put() adds, and take() removes.

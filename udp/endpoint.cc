@@ -1,6 +1,6 @@
 // The sending part of Endpoint: takes messages, sends fragments and acks, and
 // reports errors of sending. Called by the engine and by UdpTransport, with the
-// engine's lock held. It never blocks: what the socket refuses waits for a
+// engine's mutex held. It never blocks: what the socket refuses waits for a
 // later flush.
 #include "udp/endpoint.h"
 

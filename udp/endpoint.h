@@ -69,7 +69,7 @@ struct PeerCounts {
 };
 
 /// State shared by the endpoints of a transport. The transport owns it. Guarded
-/// by the engine's lock.
+/// by the engine's mutex.
 struct SharedState {
   DatagramSocket& socket;
   const Clock& clock;
@@ -121,7 +121,7 @@ struct PeerPath {
   }
 };
 
-/// Guarded by the engine's lock. Small while nothing is under way, since
+/// Guarded by the engine's mutex. Small while nothing is under way, since
 /// buffers come from the transport's pool.
 class Endpoint final : public transport::Endpoint {
  public:
@@ -246,7 +246,7 @@ class Endpoint final : public transport::Endpoint {
   void on_fragment(const PacketView& packet, transport::MessageSink& sink);
   bool keep_early(const PacketView& packet);
 
-  /// Guarded by the engine's lock, as all of the transport. Only the functions
+  /// Guarded by the engine's mutex, as all of the transport. Only the functions
   /// of this class write the fields. The transport, which owns the two lists,
   /// writes their flags as well.
   SharedState& shared_;

@@ -14,7 +14,7 @@
 
 namespace acp::udp {
 
-/// Owns the endpoints. Guarded by the engine's lock.
+/// Owns the endpoints. Guarded by the engine's mutex.
 class EndpointTable {
  public:
   EndpointTable(std::uint32_t procs, transport::Color colors)

@@ -81,7 +81,7 @@ class FaultySocket final : public DatagramSocket {
                                       std::span<std::byte> buffer);
   void keep(transport::Color color, const Arrival& arrival);
 
-  // The engine's lock guards these fields. Only receive() and its steps write
+  // The engine's mutex guards these fields. Only receive() and its steps write
   // them.
   std::unique_ptr<DatagramSocket> inner_;
   FaultPlan plan_;  ///< Written by the constructor alone.

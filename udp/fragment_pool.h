@@ -27,7 +27,7 @@ struct Transmission {
 
 /// A buffer with room for a whole datagram, and the state of its fragment.
 /// Owned by the pool. The Sender or Receiver that acquired it writes all fields
-/// until it releases the fragment. Guarded by the engine's lock.
+/// until it releases the fragment. Guarded by the engine's mutex.
 struct Fragment {
   static constexpr std::size_t kEarlier = 8;
 
@@ -102,7 +102,7 @@ struct SendRing {
   }
 };
 
-/// Guarded by the engine's lock. Outlives everything that it lent.
+/// Guarded by the engine's mutex. Outlives everything that it lent.
 class FragmentPool {
  public:
   /// Fragments for datagrams of `datagram_bytes`, at most `max_fragments`.

@@ -28,7 +28,7 @@ constexpr std::uint64_t charge(std::size_t payload_bytes) noexcept {
 
 /// Divides half of the receive buffer, the budget, among the peers that have
 /// sent fragments lately. All bytes are charged bytes (see charge()). Guarded
-/// by the engine's lock.
+/// by the engine's mutex.
 ///
 /// A stream is heavy when it carries much data in a period, and in the period
 /// after that. While there are such streams, one half of the budget is divided

@@ -88,8 +88,8 @@ class KernelSocket final : public DatagramSocket {
                                      std::span<std::byte> buffer);
   bool receive_train(transport::Color color);
 
-  // The engine's lock guards these fields. All vectors are by color, and open()
-  // fills them through add_color(). Later only arrived_ changes.
+  // The engine's mutex guards these fields. All vectors are by color, and
+  // open() fills them through add_color(). Later only arrived_ changes.
   std::vector<UniqueFd> sockets_;
   std::vector<int> descriptors_;
   std::vector<UniqueFd> port_holders_;  ///< Reserve the send ports.

@@ -26,7 +26,7 @@ std::string_view name_of(Cipher cipher, Security security) noexcept;
 /// Whether this processor has the instructions that kAes256Gcm needs.
 bool has_aes() noexcept;
 
-/// One thread at a time; the engine's lock sees to that.
+/// One thread at a time; the engine's mutex sees to that.
 class PacketGuard {
  public:
   using Secret = protocol::JobSecret;
@@ -107,7 +107,7 @@ class PacketGuard {
   std::vector<Key> chacha_keys_;  ///< By color; empty with kOff.
 
   /// Results of seal() with kEncrypt, which writes them under the engine's
-  /// lock.
+  /// mutex.
   std::vector<std::byte> ciphertext_;
   /// Where the next one begins. Written by room_for().
   std::size_t ciphertext_at_ = 0;

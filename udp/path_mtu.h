@@ -12,7 +12,7 @@
 namespace acp::udp {
 
 /// Pure: time is an argument. Sizes are bytes of UDP payload. Guarded by the
-/// engine's lock.
+/// engine's mutex.
 ///
 ///   base --(a large copy is sent)--> searching --(ack)--> found
 ///    ^          probes the largest candidate first;  |        |
@@ -69,8 +69,8 @@ class PathMtu {
   static constexpr Duration kSearchAgain = std::chrono::minutes(10);
   static constexpr Duration kAfterBlackHole = std::chrono::seconds(5);
 
-  // The engine's lock guards these fields. on_probe_sent() writes the probe and
-  // its deadline. The end of a probe, of any kind, resets probe_.
+  // The engine's mutex guards these fields. on_probe_sent() writes the probe
+  // and its deadline. The end of a probe, of any kind, resets probe_.
   std::uint64_t probe_ = 0;     ///< txno of the probe under way; 0: none.
   TimePoint probe_deadline_{};  ///< The probe counts as lost then.
   /// No search begins before. Written by probe_due() when a search begins, and

@@ -20,7 +20,7 @@ namespace acp::udp {
 std::string why_unfit(const AddressCard& peer, std::span<const Address> mine);
 
 /// Refuses peers. The first one that is refused ends the job, so only this one
-/// is logged. Guarded by the engine's lock.
+/// is logged. Guarded by the engine's mutex.
 class PeerAdmission {
  public:
   /// `security` is that of this process.

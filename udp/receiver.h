@@ -11,7 +11,7 @@
 
 namespace acp::udp {
 
-/// Guarded by the engine's lock. The pool and the limits outlive it.
+/// Guarded by the engine's mutex. The pool and the limits outlive it.
 ///
 /// Invariants between calls:
 /// 1. Every fragment below base_ has been delivered; fragment base_ has not.

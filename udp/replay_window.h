@@ -11,7 +11,7 @@ namespace acp::udp {
 /// slides with the newest. A packet that somebody recorded and sends again is
 /// refused, and so is one that the network has doubled. A packet that comes
 /// later than kReplayWindow newer ones is refused as well: it counts as lost.
-/// A plain value; guarded by the engine's lock.
+/// A plain value; guarded by the engine's mutex.
 class ReplayWindow {
  public:
   static constexpr std::uint64_t kReplayWindow = 192;

@@ -75,7 +75,7 @@ class RttEstimator {
   }
 
  private:
-  // The Sender that has the estimator writes it under the engine's lock, by
+  // The Sender that has the estimator writes it under the engine's mutex, by
   // add_sample() and widen().
   Duration smoothed_{};   ///< Moving mean of the samples; 0: none yet.
   Duration deviation_{};  ///< Moving mean of their distance from it.
@@ -103,7 +103,7 @@ class LongestRtt {
   }
 
  private:
-  /// The longest sample; 0: none yet. Written under the engine's lock: by each
+  /// The longest sample; 0: none yet. Written under the engine's mutex: by each
   /// Sender with add_sample(), and by UdpTransport with add_stall().
   Duration longest_{};
 };

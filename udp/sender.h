@@ -21,15 +21,15 @@
 
 namespace acp::udp {
 
-/// Guarded by the engine's lock. The pool and the limits outlive it.
+/// Guarded by the engine's mutex. The pool and the limits outlive it.
 ///
 /// Invariants between calls:
 /// 1. (*ring_)[seq] for base_ <= seq < next_ is the fragment, or null if a SACK
-///    has acknowledged it, or the question that ask() made in its stead.
+///    has acknowledged it, or the ack probe in its stead.
 ///    ring_ is not null while base_ != next_.
 /// 2. A SACK never releases the fragment at its own cumulative ack. A later
 ///    cumulative ack may still stop at a fragment that a SACK has released, and
-///    leave none; then the next time-out makes a question (pool permitting).
+///    leave none; then the next time-out makes an ack probe (pool permitting).
 /// 3. open_ is null or fragment next_ - 1, the only one in state kOpen.
 /// 4. pending_ counts fragments in state kPending, in_place_ those with a tail,
 ///    bytes_ the charge of all unacknowledged fragments that are not open.
@@ -185,7 +185,7 @@ class Sender {
                           const PacketView& packet,
                           TimePoint now);
   void make_pending(Fragment& fragment) noexcept;
-  void ask() noexcept;
+  void probe_ack() noexcept;
   void detect_losses(TimePoint now);
   bool is_probe_next() const noexcept;
   Duration rto() const noexcept;
@@ -209,8 +209,8 @@ class Sender {
   std::uint64_t last_ordinal_ = 0;
   /// Latest transmission that arrived. Written by acknowledge() and on_echo().
   std::uint64_t newest_arrived_ = 0;
-  /// See invariant 4. close() and ask() add; acknowledge() and drop_tail()
-  /// subtract.
+  /// See invariant 4. close() and probe_ack() add; acknowledge() and
+  /// drop_tail() subtract.
   std::uint64_t bytes_ = 0;
   /// Charge since the last ack request. Written by flags_for().
   std::uint64_t unasked_bytes_ = 0;

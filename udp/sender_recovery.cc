@@ -245,23 +245,23 @@ void Sender::on_timer(TimePoint now) {
     }
   }
   if (pending_ == 0) {
-    ask();
+    probe_ack();
   }
 }
 
-/// Puts a question, a fragment without messages, at base_. Called when SACKs
+/// Puts an ack probe, a fragment without messages, at base_. Called when SACKs
 /// have released all closed fragments and the cumulative ack has not come. The
 /// peer sent its last ack while it handed over base_, which it had held. To the
-/// peer the question is a duplicate of base_, so it is acknowledged at once.
-void Sender::ask() noexcept {
-  Fragment* question = pool_.acquire();
-  if (question == nullptr) {
+/// peer the ack probe is a duplicate of base_, so it is acknowledged at once.
+void Sender::probe_ack() noexcept {
+  Fragment* probe = pool_.acquire();
+  if (probe == nullptr) {
     return;  // the next time-out tries again
   }
-  question->seq = base_;
-  (*ring_)[base_] = question;
+  probe->seq = base_;
+  (*ring_)[base_] = probe;
   bytes_ += charge(0);
-  make_pending(*question);
+  make_pending(*probe);
 }
 
 bool Sender::is_peer_dead(TimePoint now) const noexcept {

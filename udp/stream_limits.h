@@ -13,7 +13,7 @@
 namespace acp::udp {
 
 /// The constructor of UdpTransport sets all fields. Only longest_rtt changes
-/// later, and the engine's lock guards it.
+/// later, and the engine's mutex guards it.
 struct StreamLimits {
   std::size_t fragment_bytes = 0;  ///< Largest payload of a fragment.
   std::uint64_t window_bytes = 0;  ///< Unacknowledged, see charge().

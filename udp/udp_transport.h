@@ -72,7 +72,8 @@ struct SocketOptions {
   std::string why_no_route{};     ///< HostHeader::why_no_route; may be empty.
 };
 
-/// One thread at a time; the engine's lock sees to that, and guards all fields.
+/// One thread at a time; the engine's mutex sees to that, and guards all
+/// fields.
 class UdpTransport final : public transport::Transport {
  public:
   /// Binds one socket per address. `card()` is valid from then on. The

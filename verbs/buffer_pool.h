@@ -22,7 +22,7 @@ struct Buffer {
   std::span<std::byte> bytes() const noexcept { return {data, kPacketBytes}; }
 };
 
-/// Grows by whole chunks and never shrinks. Guarded by the engine's lock.
+/// Grows by whole chunks and never shrinks. Guarded by the engine's mutex.
 class BufferPool {
  public:
   explicit BufferPool(ibv_pd& domain) : domain_(domain) {}

@@ -46,7 +46,7 @@ inline constexpr std::uint32_t kLargePerQueue = 16;
 inline constexpr std::uint32_t kMostCompletions =
     256 * completions_of(PairSize::kLarge);
 
-/// One thread at a time; guarded by the engine's lock.
+/// One thread at a time; guarded by the engine's mutex.
 class CompletionQueues {
  public:
   explicit CompletionQueues(CompletionChannel channel)

@@ -58,7 +58,7 @@ enum class Load : std::uint8_t { kNone, kFrames };
 /// 3. The owner has window_ receive buffers posted for this connection, and
 ///    others for empty packets.
 /// The endpoint that has the object is the only one to use it, under the
-/// engine's lock.
+/// engine's mutex.
 class Credit {
  public:
   /// Whether this end may send a packet with frames.

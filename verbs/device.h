@@ -34,7 +34,7 @@ struct DeviceLoad {
   std::uint32_t max_receives = kMaxReceives;  ///< At least 1.
 };
 
-/// One thread at a time; guarded by the engine's lock. Endpoints are found by
+/// One thread at a time; guarded by the engine's mutex. Endpoints are found by
 /// their queue pairs and not owned.
 class Device {
  public:
@@ -159,7 +159,7 @@ class Device {
   Status find_inline_bytes();
   void add_send_buffers();
 
-  // The engine's lock guards all fields. Fields without a writer of their own
+  // The engine's mutex guards all fields. Fields without a writer of their own
   // are written by open(), before another part sees the device.
   Port port_;
   transport::Color color_;

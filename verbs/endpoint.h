@@ -86,7 +86,7 @@ struct Counters {
 };
 
 /// State shared by the endpoints of a transport, which owns it. Guarded by the
-/// engine's lock. Fields without a writer of their own are written by the
+/// engine's mutex. Fields without a writer of their own are written by the
 /// transport when it is made.
 struct SharedState {
   transport::ProcId me;
@@ -146,7 +146,7 @@ enum class Growth : std::uint8_t {
   kStaysSmall,  ///< The large queue pair cannot be made.
 };
 
-/// One thread at a time; the engine's lock sees to that and guards all fields.
+/// One thread at a time; the engine's mutex sees to that and guards all fields.
 class Endpoint final : public transport::Endpoint,
                        public transport::ControlSender {
  public:
@@ -398,7 +398,7 @@ class Endpoint final : public transport::Endpoint,
   void set_state(EndpointState state) noexcept;
   std::string describe() const;
 
-  // The engine's lock guards all fields. Only functions of this class write
+  // The engine's mutex guards all fields. Only functions of this class write
   // them.
 
   SharedState& shared_;

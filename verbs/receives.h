@@ -34,7 +34,7 @@ inline constexpr std::uint32_t kReceivesAtStart = 96;
 inline constexpr std::uint32_t kUnshared = 16;
 inline constexpr std::uint32_t kSharers = 4;
 
-/// One thread at a time; guarded by the engine's lock.
+/// One thread at a time; guarded by the engine's mutex.
 class Receives {
  public:
   /// `most` limits the buffers of the shared queue, or of each queue pair.

@@ -16,7 +16,7 @@ struct RegisteredWord {
   std::uint32_t lkey = 0;
 };
 
-/// The words of one device. Guarded by the engine's lock.
+/// The words of one device. Guarded by the engine's mutex.
 class RegisteredWords {
  public:
   explicit RegisteredWords(ibv_pd& domain) : memory_(domain) {}

@@ -39,7 +39,7 @@ inline constexpr std::uint32_t kConnectAttempts = 6;
 
 /// Random numbers that depend on the seed alone: splitmix64. The header
 /// <random> is too heavy for what every file of this folder includes. Guarded
-/// by its owner: SharedState has one, under the engine's lock.
+/// by its owner: SharedState has one, under the engine's mutex.
 class Jitter {
  public:
   explicit Jitter(std::uint64_t seed) noexcept : state_(seed) {}

@@ -51,7 +51,8 @@ struct VerbsOptions {
   std::uint8_t traffic_class = 0;  ///< ACP_VERBS_TRAFFIC_CLASS.
 };
 
-/// One thread at a time; the engine's lock sees to that, and guards all fields.
+/// One thread at a time; the engine's mutex sees to that, and guards all
+/// fields.
 class VerbsTransport final : public transport::Transport {
  public:
   /// Opens the devices and listens. `card()` is valid from then on. The

@@ -9,7 +9,7 @@
 
 namespace acp::transport {
 
-/// Guarded by the engine's lock.
+/// Guarded by the engine's mutex.
 class UnfitPeer {
  public:
   /// `network` is the name of the transport.

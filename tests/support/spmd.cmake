@@ -48,7 +48,7 @@ if(ACP_SANITIZE)  # UCX rewrites the functions that a sanitizer intercepts.
 endif()
 set(ACP_SPMD_ENV_colors ACP_NET=udp ACP_UDP_INTERFACES=127.0.0.1,127.0.0.2)
 
-# The code that these nets add to udp runs under the engine's lock, one thread at a
+# The code that these nets add to udp runs under the engine's mutex, one thread at a
 # time. So ThreadSanitizer sees no more over them than over udp.
 set(ACP_TSAN_OMITS faults slow colors encrypted)
 

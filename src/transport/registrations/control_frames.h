@@ -53,7 +53,7 @@ enum class FrameOutcome : std::uint8_t {
 };
 
 /// The frames that wait to be sent, and the registrations that the peer's
-/// frames told of. Guarded by the engine's lock. `registrar` is the registrar
+/// frames told of. Guarded by the engine's mutex. `registrar` is the registrar
 /// of Regions.
 template <typename MemoryHandle, typename Rkey>
 class ControlFrames final : public Holder {
@@ -190,7 +190,7 @@ class ControlFrames final : public Holder {
     }
   }
 
-  // The engine's lock guards these fields.
+  // The engine's mutex guards these fields.
   ControlSender& sender_;
   Regions<MemoryHandle>& regions_;
   ControlCounts& counts_;

@@ -14,8 +14,8 @@
 namespace acp::transport {
 
 /// A registration of a peer. `Rkey` is the network's form of the packed rkey.
-/// Guarded by the engine's lock. PeerMemory writes all fields but `uses`, which
-/// the endpoint counts when it prepares and ends a part of a step.
+/// Guarded by the engine's mutex. PeerMemory writes all fields but `uses`,
+/// which the endpoint counts when it prepares and ends a part of a step.
 template <typename Rkey>
 struct PeerRegistration {
   std::uint32_t key = 0;
@@ -38,7 +38,7 @@ struct PeerRegistration {
   }
 };
 
-/// Guarded by the engine's lock. A PeerRegistration stays at its address until
+/// Guarded by the engine's mutex. A PeerRegistration stays at its address until
 /// it is dropped, so parts of steps may point to it.
 template <typename Rkey>
 class PeerMemory {
@@ -173,7 +173,7 @@ class PeerMemory {
     return theirs.key == key && offset - theirs.offset < theirs.size;
   }
 
-  // The engine's lock guards these fields.
+  // The engine's mutex guards these fields.
   /// By key, then by offset. add() adds and replaces; revoke(), revoke_all()
   /// and clear() remove.
   std::map<std::pair<std::uint32_t, std::uint64_t>, PeerRegistration<Rkey>>

@@ -15,7 +15,7 @@ enum class Feasible : std::uint8_t {
   kNever,  ///< Not by the network, or not in one chain.
 };
 
-/// One question at a time. Guarded by the engine's lock.
+/// One question at a time. Guarded by the engine's mutex.
 class Question {
  public:
   /// Tries of a step that one denial answers. The engine may offer a step

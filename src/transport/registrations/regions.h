@@ -36,7 +36,7 @@ class Holder {
 };
 
 /// One entry of the key table. Owned by Regions, written by it and by the
-/// endpoints that use it; guarded by the engine's lock. A `MemoryHandle` owns
+/// endpoints that use it; guarded by the engine's mutex. A `MemoryHandle` owns
 /// what a network has made to register memory. It converts to false when the
 /// network has refused, and packed_rkey() gives the bytes by which a peer
 /// reaches the memory.
@@ -101,7 +101,7 @@ struct OwnRegistration {
   const MemoryHandle* memory_handle = nullptr;
 };
 
-/// One thread at a time; guarded by the engine's lock. Must end before its
+/// One thread at a time; guarded by the engine's mutex. Must end before its
 /// registrars. A *registrar* has color() and register_memory(address,
 /// size, level), which logs a refusal at that level.
 template <typename MemoryHandle>
@@ -278,7 +278,7 @@ class Regions {
     }
   }
 
-  // The engine's lock guards these fields. add(), remove() and forget() write
+  // The engine's mutex guards these fields. add(), remove() and forget() write
   // the two lists.
   Color colors_;                            ///< Written by the constructor.
   std::vector<std::unique_ptr<Mine>> all_;  ///< Live ones, and those in use.

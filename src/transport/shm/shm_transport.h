@@ -45,7 +45,7 @@ class ShmEndpoint final : public transport::Endpoint {
   std::atomic<Probe> probe_{Probe::kNotYet};
 };
 
-/// One thread at a time, and the engine's lock guards all fields. But any
+/// One thread at a time, and the engine's mutex guards all fields. But any
 /// thread may be in ShmEndpoint::copy_cross_memory(), which uses the segment,
 /// cross_memory_ and the endpoint's probe_ alone.
 class ShmTransport final : public transport::Transport {

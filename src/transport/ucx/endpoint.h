@@ -91,7 +91,7 @@ struct Flush {
 };
 
 /// State shared by the endpoints of a transport, which owns it. Guarded by the
-/// engine's lock. Fields without a writer of their own are written by the
+/// engine's mutex. Fields without a writer of their own are written by the
 /// transport when it is made.
 struct SharedState {
   transport::ProcId me;
@@ -133,7 +133,7 @@ enum class EndpointState : std::uint8_t {
 /// Where the peer of an endpoint is.
 enum class PeerLocality : std::uint8_t { kThisHost, kOtherHost };
 
-/// One thread at a time; the engine's lock sees to that and guards all fields.
+/// One thread at a time; the engine's mutex sees to that and guards all fields.
 class Endpoint final : public transport::Endpoint,
                        public transport::ControlSender {
  public:
@@ -248,7 +248,7 @@ class Endpoint final : public transport::Endpoint,
                                   void* flush);
   static void on_error_callback(void* endpoint, ucp_ep_h, ucs_status_t status);
 
-  // The engine's lock guards these fields: callbacks of UCX run only within
+  // The engine's mutex guards these fields: callbacks of UCX run only within
   // calls that hold it. The constructor writes the first five.
   SharedState& shared_;
   Worker& worker_;

@@ -7,7 +7,7 @@
 
 namespace acp::ucx {
 
-/// Guarded by the engine's lock. Records stay at their addresses.
+/// Guarded by the engine's mutex. Records stay at their addresses.
 template <typename T>
 class Pool {
  public:

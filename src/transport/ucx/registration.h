@@ -12,7 +12,7 @@
 namespace acp::ucx {
 
 /// Owns memory of this process that UCX has mapped. Must end before its worker.
-/// Its owner guards it: Regions, under the engine's lock.
+/// Its owner guards it: Regions, under the engine's mutex.
 class MappedMemory {
  public:
   MappedMemory() = default;
@@ -53,7 +53,7 @@ struct MemoryHandle {
 };
 
 /// Owns an rkey of a peer. Its owner guards it: PeerMemory, under the engine's
-/// lock.
+/// mutex.
 class Rkey {
  public:
   Rkey() = default;

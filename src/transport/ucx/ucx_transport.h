@@ -36,7 +36,8 @@ struct UcxOptions {
   Executor atomics = Executor::kCpu;  ///< ACP_UCX_ATOMICS.
 };
 
-/// One thread at a time; the engine's lock sees to that, and guards all fields.
+/// One thread at a time; the engine's mutex sees to that, and guards all
+/// fields.
 class UcxTransport final : public transport::Transport {
  public:
   /// Opens the workers. `card()` is valid from then on. The transport may be

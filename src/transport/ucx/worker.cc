@@ -1,7 +1,7 @@
 // Opens and closes UCP contexts and workers, and maps memory. Called by
 // UcxTransport when it opens, and by Regions. UCX may keep no handler of fault
 // signals, and no connection may make the caller wait, because the engine's
-// lock is held.
+// mutex is held.
 #include "transport/ucx/worker.h"
 
 #include <dlfcn.h>
@@ -42,7 +42,7 @@ Status report(const char* call,
 }
 
 /// Makes TCP connections without waiting for them, unless the user has chosen.
-/// UCX's default waits inside ucp_ep_create, and the engine's lock with it.
+/// UCX's default waits inside ucp_ep_create, and the engine's mutex with it.
 /// Over rc_verbs beside tcp UCX 1.13.1 also crashes that way (docs/ucx.md,
 /// "Tests"). UCX 1.13 has the first name, 1.18 and later have the second. A
 /// version ignores the name that it does not have.

@@ -18,7 +18,7 @@
 
 namespace acp::ucx {
 
-/// One thread at a time; guarded by the engine's lock.
+/// One thread at a time; guarded by the engine's mutex.
 class Worker {
  public:
   /// Opens the color's devices: `devices` is a list as in UCX_NET_DEVICES, or
