@@ -274,8 +274,10 @@ void Endpoint::on_packet(std::uint32_t queue_pair,
 }
 
 /// A queue pair completes in order, so one completion ends all work requests up
-/// to `number`. Each entry is released before the sink is called, which may
-/// post.
+/// to `number`. Those in front of one that has failed are done, because a
+/// request that fails has a completion of its own. With proofs they are not:
+/// what has failed may be their proof. Each entry is released before the sink
+/// is called, which may post.
 bool Endpoint::on_sent(std::uint32_t number,
                        bool is_good,
                        transport::MessageSink& sink) {
@@ -286,8 +288,8 @@ bool Endpoint::on_sent(std::uint32_t number,
   const bool is_step = queue_->at(number).theirs != nullptr;
   has_lost_step_ = has_lost_step_ || (is_step && !is_good);
   while (freed_ != number + 1) {
-    bool is_done =
-        state_ != EndpointState::kFailed && (is_good || freed_ != number);
+    bool is_done = state_ != EndpointState::kFailed &&
+                   (is_good || (freed_ != number && !shared_.proves_writes));
     WorkRequest& work = queue_->at(freed_);
     const WorkRequest done = work;
     if (work.buffer != nullptr) {
