@@ -23,7 +23,7 @@ enum class Way : std::uint8_t { kSend, kReceive };
 
 /// Thread-safe between init() and fini(), which one thread calls. Failures set
 /// acp_errno and are logged. Locks are taken in the order connector_lock_, the
-/// lock of an end, list_lock_. No thread waits with one of them held.
+/// lock of an end, list_lock_. No thread waits for a peer with one held.
 class Channels {
  public:
   /// Adds the module, as middle/modules.cc wants it.
