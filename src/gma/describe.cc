@@ -73,9 +73,9 @@ std::string hint_for(GlobalAddress address,
              : "";
 }
 
-/// "; 0x... is byte 10236, and the 8 bytes from there
-/// leave starter memory of rank 1, which has 10240 bytes, 4 of them from
-/// there".
+/// Says which bytes leave a region: "; 0x... is byte 10236, and the 8 bytes
+/// from there leave starter memory of rank 1, which has 10240 bytes, 4 of them
+/// from there".
 std::string describe_excess(GlobalAddress address,
                             std::uint64_t size,
                             bool is_sure,
@@ -124,8 +124,7 @@ std::string describe_dead_key(const Step& step,
     if (!text.empty()) {
       return text +
              " was unregistered, or was never registered; call acp_sync "
-             "between "
-             "the last access and acp_unregister_memory";
+             "between the last access and acp_unregister_memory";
     }
   }
   return text;

@@ -1,44 +1,14 @@
 // acp_create_ch when the heap is full: it fails, and leaves nothing behind.
 // Heaps are small: middle/CMakeLists.txt sets ACP_HEAP_SIZE. No case comes
 // before, so the numbers of the ends are known.
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "acp/channel.h"
-#include "acp/malloc.h"
+#include "middle/heap_filler.h"
 #include "support/spmd.h"
 #include "support/stderr_capture.h"
 
 namespace {
-
-/// Takes everything that this rank's heap has.
-class Filler {
- public:
-  Filler() {
-    const spmd::StderrCapture quiet;
-    for (std::size_t size = std::size_t{8} << 20; size >= 16;
-         size = size > 2048 ? size / 2 : size - 16) {
-      for (;;) {
-        const acp_ga_t ga = acp_malloc(size, acp_rank());
-        if (ga == ACP_GA_NULL) break;
-        blocks_.push_back(ga);
-      }
-    }
-    acp_errno = 0;
-  }
-
-  Filler(const Filler&) = delete;
-  Filler& operator=(const Filler&) = delete;
-
-  ~Filler() {
-    for (const acp_ga_t ga : blocks_)
-      acp_free(ga);
-  }
-
- private:
-  std::vector<acp_ga_t> blocks_;
-};
 
 /// The number of an end of this rank, from 0. A handle has the number plus 1 in
 /// its lowest 24 bits (src/middle/channel/handles.h).
@@ -55,7 +25,7 @@ SPMD_CASE(create_ch_no_memory,
     const acp_ch_t first = acp_create_ch(0, 1);
     EXPECT(first != ACP_CH_NULL);
     {
-      const Filler filler;
+      const spmd::HeapFiller filler(acp_rank());
       const spmd::StderrCapture quiet;
       for (int i = 0; i < 5; ++i) {
         EXPECT_FAILS(acp_create_ch(0, 1), ACP_CH_NULL, ACPX_NO_MEMORY);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "middle/heap_filler.h"
 #include "support/spmd.h"
 #include "support/spmd_memory.h"
 #include "support/stderr_capture.h"
@@ -23,36 +24,6 @@ namespace {
     EXPECT_EQ(int{acp_errno}, ACPX_NO_MEMORY); \
     acp_errno = 0;                             \
   } while (false)
-
-/// Takes everything that a heap has, down to the smallest blocks, and the
-/// cached blocks of each size.
-class Filler {
- public:
-  explicit Filler(int rank) {
-    const spmd::StderrCapture quiet;
-    for (std::size_t size = std::size_t{8} << 20; size >= 16;
-         size = size > 2048 ? size / 2 : size - 16) {
-      for (;;) {
-        const acp_ga_t ga = acp_malloc(size, rank);
-        if (ga == ACP_GA_NULL) break;
-        blocks_.push_back(ga);
-      }
-    }
-    EXPECT_EQ(int{acp_errno}, ACPX_NO_MEMORY);
-    acp_errno = 0;
-  }
-
-  Filler(const Filler&) = delete;
-  Filler& operator=(const Filler&) = delete;
-
-  ~Filler() {
-    for (const acp_ga_t ga : blocks_)
-      acp_free(ga);
-  }
-
- private:
-  std::vector<acp_ga_t> blocks_;
-};
 
 class Scratch {
  public:
@@ -134,7 +105,7 @@ SPMD_CASE(list_no_memory,
     acp_push_back_list(other, scratch.word(9), there);
     const Words words = {3, 2, 1, 0};
     {
-      const Filler filler(there);
+      const spmd::HeapFiller filler(there);
       const spmd::StderrCapture quiet;
       const acp_element_t value = scratch.word(7);
       const acp_list_it_t begin = acp_begin_list(list);
@@ -188,7 +159,7 @@ SPMD_CASE(list_no_memory_here,
     }
     acp_push_back_list(other, scratch.word(5), there);
     {
-      const Filler filler(0);
+      const spmd::HeapFiller filler(0);
       const spmd::StderrCapture quiet;
       EXPECT_NO_MEMORY(acp_sort_list(list, compare_words));
       EXPECT_NO_MEMORY(acp_unique_list(list));
@@ -227,7 +198,7 @@ SPMD_CASE(map_no_memory,
     }
     EXPECT_EQ(acp_insert_map(other, pair(3, 8)), 1);
     {
-      const Filler filler(there);
+      const spmd::HeapFiller filler(there);
       const spmd::StderrCapture quiet;
       EXPECT_FAILS(acp_create_map(1, &there, 10, here).ga, ACP_GA_NULL,
                    ACPX_NO_MEMORY);
@@ -284,7 +255,7 @@ SPMD_CASE(set_no_memory,
     }
     const acp_element_t large = scratch.put(99, 2000, 4096);
     {
-      const Filler filler(there);
+      const spmd::HeapFiller filler(there);
       const spmd::StderrCapture quiet;
       EXPECT_FAILS(acp_create_set(1, &there, 10, 0).ga, ACP_GA_NULL,
                    ACPX_NO_MEMORY);
