@@ -276,6 +276,19 @@ acp_deque_it_t acp_advance_deque_it(acp_deque_it_t it, int n);
  */
 acp_ga_t acp_dereference_deque_it(acp_deque_it_t it);
 
+/** Where bytes from an iterator on are. Programs may write it as
+ * acp_dereference_deque_it(it, size), which ACP 2.1.0 has in place of
+ * specification 4.4.26; see below. This implementation has the bytes in one
+ * piece: the second element is always empty. A program that uses both elements
+ * is portable. One round trip.
+ *
+ * @param it    first byte
+ * @param size  bytes; the pieces stop at the end of the deque
+ * @return the pieces; two empty ones for 0 bytes and when it fails:
+ *   ACPX_BAD_ADDRESS (@p it is not in the deque; the end is not)
+ */
+acp_pair_t acpx_dereference_deque_it(acp_deque_it_t it, size_t size);
+
 /** Bytes from one iterator to another. Specification 4.4.27. Sends no message.
  *
  * @param first  an iterator
@@ -285,7 +298,32 @@ acp_ga_t acp_dereference_deque_it(acp_deque_it_t it);
 int acp_distance_deque_it(acp_deque_it_t first, acp_deque_it_t last);
 
 #ifdef __cplusplus
+} /* extern "C" */
+
+/** acp_dereference_deque_it with a size is acpx_dereference_deque_it. */
+inline acp_pair_t acp_dereference_deque_it(acp_deque_it_t it, size_t size) {
+  return acpx_dereference_deque_it(it, size);
 }
+
+#elif __STDC_VERSION__ >= 199901L
+
+/* acp_dereference_deque_it with a size is acpx_dereference_deque_it. The type
+ * of the last argument tells the forms apart: counting the arguments of a macro
+ * would take (acp_deque_it_t){deque, 4} for two. Without parentheses behind it,
+ * acp_dereference_deque_it is the function of one argument.
+ *
+ * Nothing inside of _Generic is executed. gcc warns of a comma operator without
+ * an effect there, and clang of an assignment. */
+#ifdef __clang__
+#define ACP_LAST_OF_(...) ((void)0, __VA_ARGS__)
+#else
+#define ACP_LAST_OF_(...) ((acp_deque_it_t){{0}, 0} = __VA_ARGS__)
+#endif
+#define acp_dereference_deque_it(...)                               \
+  (__extension__ _Generic(ACP_LAST_OF_(__VA_ARGS__), acp_deque_it_t \
+                          : acp_dereference_deque_it, default       \
+                          : acpx_dereference_deque_it)(__VA_ARGS__))
+
 #endif
 
 #endif /* ACP_DEQUE_H */

@@ -2,9 +2,9 @@
 !> them; its conventions hold here too. Part of module acp.
 module acp_deque
   use, intrinsic :: iso_c_binding, only: c_int, c_size_t
-  use acp_types, only: acp_ga_t, ACP_GA_NULL
+  use acp_types, only: acp_ga_t, acp_pair_t, ACP_GA_NULL
   implicit none
-  private :: c_int, c_size_t, acp_ga_t, ACP_GA_NULL
+  private :: c_int, c_size_t, acp_ga_t, acp_pair_t, ACP_GA_NULL
 
   !> A deque; no deque when ga is ACP_GA_NULL.
   type, bind(C) :: acp_deque_t
@@ -206,6 +206,15 @@ module acp_deque
       import
       type(acp_deque_it_t), value :: it
       integer(acp_ga_t) :: acp_dereference_deque_it
+    end function
+
+    !> Where bytes from an iterator on are; acp_dereference has this form too.
+    function acpx_dereference_deque_it(it, size) bind(C, &
+        name='acpx_dereference_deque_it')
+      import
+      type(acp_deque_it_t), value :: it
+      integer(c_size_t), value :: size
+      type(acp_pair_t) :: acpx_dereference_deque_it
     end function
 
     !> Bytes from one iterator to another. Specification 4.4.27.

@@ -164,13 +164,13 @@ module acp_generic
   end interface
   interface acp_dereference
     procedure :: acp_dereference_vector_it, acp_dereference_deque_it, &
-        acp_dereference_list_it, acp_dereference_set_it, &
-        acp_dereference_map_it
+        acpx_dereference_deque_it, acp_dereference_list_it, &
+        acp_dereference_set_it, acp_dereference_map_it
   end interface
   interface acp_dereference_it
     procedure :: acp_dereference_vector_it, acp_dereference_deque_it, &
-        acp_dereference_list_it, acp_dereference_set_it, &
-        acp_dereference_map_it
+        acpx_dereference_deque_it, acp_dereference_list_it, &
+        acp_dereference_set_it, acp_dereference_map_it
   end interface
   interface acp_distance
     procedure :: acp_distance_vector_it, acp_distance_deque_it, &

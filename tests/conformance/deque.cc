@@ -2,6 +2,9 @@
 // once, and with arguments that it refuses.
 #include "acp/deque.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "conformance/sequence_cases.h"
 #include "conformance/sequence_kinds.h"
 
@@ -57,6 +60,55 @@ SPMD_CASE(acpx_dereference_range_deque_pieces,
       acpx_dereference_range_deque(acp_end_deque(deque), begin).first.size,
       std::size_t{0}, ACPX_INVALID_ARGUMENT);
   acp_destroy_deque(deque);
+}
+
+// The form of ACP 2.1.0. It stops at the end, wherever the bytes lie, and its
+// two pieces are read as a program has to that knows no implementation.
+SPMD_CASE(acp_dereference_deque_it_size,
+          "acp_dereference_deque_it with a size: the bytes from there on") {
+  const sequence::Scratch scratch;
+  const acp_deque_t deque = acp_create_deque(128, spmd::right_of(acp_rank()));
+  spmd::fill_pattern({scratch.data(), 100}, 9);
+  for (int turn = 0; turn < 3; ++turn) {  // the bytes move through the memory
+    acp_push_back_deque(deque, scratch.ga(), 100);
+    for (const int from : {0, 1, 63, 99}) {
+      for (const std::size_t size : {1, 8, 37, 100, 1000}) {
+        const auto it = acp_advance_deque_it(acp_begin_deque(deque), from);
+        const acp_pair_t pieces = acp_dereference_deque_it(it, size);
+        const std::size_t bytes = std::min<std::size_t>(size, 100 - from);
+        EXPECT_EQ(pieces.first.size + pieces.second.size, bytes);
+        EXPECT(pieces.second.size != 0 || pieces.second.ga == ACP_GA_NULL);
+        EXPECT_EQ(pieces.first.ga, acp_dereference_deque_it(it));
+        const sequence::Scratch copy;
+        copy.get(pieces.first.ga, pieces.first.size);
+        EXPECT(std::memcmp(copy.data(), scratch.data() + from,
+                           pieces.first.size) == 0);
+      }
+    }
+    acp_pop_front_deque(deque, 100);
+  }
+  acp_destroy_deque(deque);
+}
+
+SPMD_CASE(acp_dereference_deque_it_nothing,
+          "acp_dereference_deque_it with a size: no bytes, and outside") {
+  const sequence::Scratch scratch;
+  const acp_deque_t deque = acp_create_deque(0, acp_procs() - 1);
+  acp_push_back_deque(deque, scratch.ga(), 10);
+  const acp_deque_it_t begin = acp_begin_deque(deque);
+  acp_errno = 0;
+  EXPECT_EQ(acp_dereference_deque_it(begin, 0).first.ga, ACP_GA_NULL);
+  EXPECT_EQ(acp_errno, 0);
+  const spmd::StderrCapture quiet;
+  for (const acp_deque_it_t it : {acp_front_deque(deque), acp_end_deque(deque),
+                                  acp_advance_deque_it(begin, 1000)}) {
+    EXPECT_FAILS(acp_dereference_deque_it(it, 8).first.size, std::size_t{0},
+                 ACPX_BAD_ADDRESS);
+    EXPECT_EQ(acp_dereference_deque_it(it, 8).first.ga, ACP_GA_NULL);
+  }
+  acp_destroy_deque(deque);
+  EXPECT_FAILS(acp_dereference_deque_it(begin, 8).first.size, std::size_t{0},
+               ACPX_INVALID_ARGUMENT);
 }
 
 SPMD_CASE(acpx_take_front_deque_once,

@@ -66,7 +66,7 @@ struct Deque {
   static constexpr auto size = acp_size_deque;
   static constexpr auto swap = acp_swap_deque;
   static constexpr auto advance = acp_advance_deque_it;
-  static constexpr auto dereference = acp_dereference_deque_it;
+  static constexpr acp_ga_t (*dereference)(It) = acp_dereference_deque_it;
   static constexpr auto distance = acp_distance_deque_it;
   static constexpr auto push_front = acp_push_front_deque;
   static constexpr auto pop_front = acp_pop_front_deque;

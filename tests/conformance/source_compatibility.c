@@ -79,6 +79,30 @@ static int compare(const acp_element_t a, const acp_element_t b) {
   return (int)first[0] - (int)second[0];
 }
 
+/* acp_dereference_deque_it as chapter 4.4.26 has it, and as ACP 2.1.0. */
+static void dereference(acp_deque_t d, int at) {
+  acp_ga_t (*function)(acp_deque_it_t) = acp_dereference_deque_it;
+  const acp_deque_it_t it = acp_advance_deque_it(acp_begin_deque(d), at);
+  acp_deque_it_t next;
+  acp_pair_t pair = acp_dereference_deque_it(it, sizeof(int));
+  expect(pair.first.ga == acp_dereference_deque_it(it), "one address");
+  expect(pair.first.size == sizeof(int), "four bytes");
+  expect(pair.first.ga == function(it), "by a pointer");
+  expect(pair.first.ga == (acp_dereference_deque_it)(it), "by the function");
+  pair = acp_dereference_deque_it(at == 0 ? it : acp_advance_deque_it(it, 4),
+                                  (size_t)at);
+  pair = acp_dereference_deque_it(next = it, 8);
+  expect(pair.first.ga == acp_dereference(deque, next), "the general name");
+  pair = acp_dereference_it(deque, acp_begin_deque(d), 2);
+  expect(pair.first.size == 2, "the general name with a size");
+#ifndef __cplusplus
+  expect(acp_dereference_deque_it((acp_deque_it_t){d, at}) == function(it),
+         "a compound literal");
+  pair = acp_dereference_deque_it((acp_deque_it_t){d, at}, 4);
+  expect(pair.first.ga == function(it), "a compound literal and a size");
+#endif
+}
+
 static void sequences(acp_ga_t mine, int rank) {
   acp_vector_t v = acp_create(vector, 8, rank);
   acp_deque_t d = acp_create(deque, 8, rank);
@@ -91,6 +115,7 @@ static void sequences(acp_ga_t mine, int rank) {
   dit = acp_advance_it(deque, dit, 4);
   expect(acp_distance_vector_it(acp_begin_vector(v), vit) == 4, "distance");
   expect(acp_dereference_deque_it(dit) != ACP_GA_NULL, "dereference");
+  dereference(d, dit.index);
   expect(acp_size(vector, v) == 32 && acp_size(deque, d) == 24, "sizes");
   acp_destroy(vector, v);
   acp_destroy(deque, d);

@@ -136,6 +136,11 @@ contains
     it = acp_advance_deque_it(acp_begin_deque(d), 16_c_int)
     call check(word_at(acp_dereference_deque_it(it)) == 4, &
         'acp_dereference_deque_it')
+    pieces = acpx_dereference_deque_it(it, 9_c_size_t)
+    call check(pieces%first%size == 9 .and. pieces%second%size == 0, &
+        'acpx_dereference_deque_it')
+    pieces = acp_dereference(it, one)
+    call check(word_at(pieces%first%ga) == 4, 'acp_dereference with a size')
     call check(acp_distance_deque_it(it, acp_end_deque(d)) == 16, &
         'acp_distance_deque_it')
     pieces = acpx_dereference_range_deque(it, acp_end_deque(d))

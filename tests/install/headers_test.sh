@@ -31,6 +31,18 @@ int unused_$$(void); int unused_$$(void) { return 0; }"
 done
 test -n "$headers"
 
+# Both forms of acp_dereference_deque_it in older C.
+for standard in c99 gnu99 c11; do
+  # shellcheck disable=SC2086
+  printf '#include <acp.h>
+acp_pair_t f(acp_deque_it_t i, int n); acp_ga_t g(acp_deque_it_t i);
+acp_pair_t f(acp_deque_it_t i, int n) {
+  return acp_dereference_deque_it(i, n == 0 ? 4 : 8);
+}
+acp_ga_t g(acp_deque_it_t i) { return acp_dereference_deque_it(i); }\n' |
+    "$c" -std=$standard $flags -I "$include_dir" -x c -
+done
+
 # Where <unistd.h> was first, sysfunc.h works as well.
 # shellcheck disable=SC2086
 printf '#include <unistd.h>\n#include <scu/sysfunc.h>\n#include <syncstream>

@@ -166,6 +166,16 @@ acp_ga_t acp_dereference_deque_it(acp_deque_it_t it) {
   return Deques::at("acp_dereference_deque_it", it.deque.ga, it.index);
 }
 
+acp_pair_t acpx_dereference_deque_it(acp_deque_it_t it, size_t size) {
+  acp_pair_t pieces{};
+  // The name by which programs write it.
+  if (Deques::find_bytes("acp_dereference_deque_it", it.deque.ga, it.index,
+                         pieces.first.ga, size)) {
+    pieces.first.size = size;
+  }
+  return pieces;
+}
+
 int acp_distance_deque_it(acp_deque_it_t first, acp_deque_it_t last) {
   return Deques::distance("acp_distance_deque_it", first.deque.ga, first.index,
                           last.deque.ga, last.index);

@@ -120,19 +120,34 @@ class Sequence {
   }
 
   static acp_ga_t at(const char* function, acp_ga_t handle, int offset) {
+    acp_ga_t ga = ACP_GA_NULL;
+    std::size_t bytes = 1;
+    return find_bytes(function, handle, offset, ga, bytes) ? ga : ACP_GA_NULL;
+  }
+
+  /// Finds the address of `bytes` bytes at an offset. Sets `bytes` to those
+  /// that the sequence has from there on, if they are fewer.
+  static bool find_bytes(const char* function,
+                         acp_ga_t handle,
+                         int offset,
+                         acp_ga_t& ga,
+                         std::size_t& bytes) {
     Call call;
     Shape shape;
     if (!read(function, handle, shape, call)) {
-      return ACP_GA_NULL;
+      return false;
     }
     if (offset < 0 || static_cast<std::uint64_t>(offset) >= shape.size) {
       fail_numbers(call, ACPX_BAD_ADDRESS,
                    "the offset is {}; it has to be 0 or more, and below the "
                    "size, {}",
                    offset, shape.size);
-      return ACP_GA_NULL;
+      return false;
     }
-    return shape.at(static_cast<std::uint64_t>(offset));
+    const auto first = static_cast<std::uint64_t>(offset);
+    bytes = std::min<std::size_t>(bytes, shape.size - first);
+    ga = bytes == 0 ? ACP_GA_NULL : shape.at(first);
+    return true;
   }
 
   /// Finds the address and the size of a range.
