@@ -239,6 +239,21 @@ int acpx_atomics_agree(int rank);
  */
 void* acpx_pointer(acp_ga_t ga);
 
+/** Whether a pointer into library memory of any rank of this host means the
+ * same in the process of @p rank as in the calling process. Where it does, a
+ * linked structure can lie in library memory with plain pointers in it, and
+ * both ranks follow them. The library maps this memory at one address in all
+ * processes of a host. In a process that has something else at that address it
+ * lies elsewhere, and the answer is 0 for that process. acpx_pointer translates
+ * there. Fixed at acp_init for two processes. Does not block.
+ *
+ * @param rank  0 .. acp_procs() - 1
+ * @return 1 it does, as for the caller's own rank; 0 it does not, or the rank's
+ *   memory is not mapped here; -1: ACPX_BAD_RANK, ACPX_NOT_INITIALIZED,
+ *   ACPX_FINALIZED
+ */
+int acpx_pointers_agree(int rank);
+
 /* ---- The heap ---------------------------------------------------------- */
 
 /** Returns the free blocks that this rank keeps at hand (convention 3 of

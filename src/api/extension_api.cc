@@ -2,6 +2,7 @@
 // progress steps. Called by programs and by the middle layer; they check and
 // translate, and decide nothing.
 #include <atomic>
+#include <functional>
 
 #include "acp/extension.h"
 #include "api/current_task.h"
@@ -69,6 +70,26 @@ acp::Result<uint64_t> number_of(const acp::Settings& settings,
   }
   acp::log_error("acpx_setting({}): is a text, not a number", name);
   return Status::kUnsupported;
+}
+
+/// Asks one question about a rank: 1 or 0, or -1 with acp_errno set.
+template <typename Question>
+int ask_about_rank(const char* function, int rank, Question question) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  if (rank < 0 || rank >= acp_procs()) {
+    acp::log_error("{}({}): ranks are 0 to {}", function, rank,
+                   acp_procs() - 1);
+    fail(Status::kBadRank);
+    return -1;
+  }
+  return std::invoke(question, mine->engine().space(),
+                     static_cast<acp::gmm::Rank>(rank))
+             ? 1
+             : 0;
 }
 
 }  // namespace
@@ -207,20 +228,16 @@ int acpx_wait_until(int (*done)(void*), void* arg, int timeout_ms) {
 }
 
 int acpx_atomics_agree(int rank) {
-  acp::runtime::Task* mine = task();
-  if (mine == nullptr) {
-    fail_without_task();
-    return -1;
-  }
-  if (rank < 0 || rank >= acp_procs()) {
-    acp::log_error("acpx_atomics_agree({}): ranks are 0 to {}", rank,
-                   acp_procs() - 1);
-    fail(Status::kBadRank);
-    return -1;
-  }
   // A CPU on the owner's host executes every atomic. Only atomics of 8 bytes
   // may be executed by a device, or by a test that emulates one.
-  return mine->engine().space().has_cpu_atomics() ? 1 : 0;
+  return ask_about_rank("acpx_atomics_agree", rank,
+                        [](const acp::gmm::AddressSpace& space,
+                           acp::gmm::Rank) { return space.has_cpu_atomics(); });
+}
+
+int acpx_pointers_agree(int rank) {
+  return ask_about_rank("acpx_pointers_agree", rank,
+                        &acp::gmm::AddressSpace::pointers_agree);
 }
 
 /// Reads the published settings and needs no task: modules read their settings

@@ -162,6 +162,14 @@ module acp_extension
       type(c_ptr) :: acpx_pointer
     end function
 
+    !> Whether a pointer into library memory of any rank of this host means the
+    !> same in the process of rank as in the calling process.
+    function acpx_pointers_agree(rank) bind(C, name='acpx_pointers_agree')
+      import
+      integer(c_int), value :: rank
+      integer(c_int) :: acpx_pointers_agree
+    end function
+
     !> Returns the free blocks that this rank keeps at hand (convention 3 of
     !> acp/malloc.h) to their heaps, so that other ranks can have them.
     function acpx_trim_malloc() bind(C, name='acpx_trim_malloc')

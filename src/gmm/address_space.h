@@ -128,6 +128,17 @@ class AddressSpace {
     return has_cpu_atomics() || (has_device_atomics_ && width != 8);
   }
 
+  /// Whether a pointer into library memory of any rank of this host means the
+  /// same in the process of `rank` as here. False for ranks whose memory this
+  /// process has not mapped.
+  bool pointers_agree(Rank rank) const noexcept {
+    const std::byte* slice = slice_of(rank);
+    return slice != nullptr &&
+           segment_->record(slot_of_rank_[rank].load(std::memory_order_relaxed))
+                   .slice_address.load(std::memory_order_relaxed) ==
+               reinterpret_cast<std::uintptr_t>(slice);
+  }
+
   /// Whether a device of the memory's owner executes all atomics of 8 bytes in
   /// this job, and no CPU ever does.
   bool has_device_atomics() const noexcept { return has_device_atomics_; }

@@ -28,6 +28,16 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
+/// The address that processes map the segment at. It is far from where a kernel
+/// puts programs, heaps, libraries and stacks, so it is free in nearly all
+/// processes. Memory below the addresses of ThreadSanitizer's shadow is not for
+/// mappings.
+#ifdef __SANITIZE_THREAD__
+constexpr std::uint64_t kAddress = 0x7e90'0000'0000;
+#else
+constexpr std::uint64_t kAddress = 0x2000'0000'0000;
+#endif
+
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
@@ -90,6 +100,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.slice_stride = offset;
   header.total_bytes =
       header.slices_offset + header.slice_stride * header.local_procs;
+  header.address = kAddress;
 }
 
 /// Writes the secret, the tables of ranks and the fixed fields of the records.
@@ -140,6 +151,19 @@ void limit_core_dump(const HostSegment& segment) noexcept {
   for (std::uint32_t slot = 0; slot < slices; ++slot) {
     keep_in_core_dump(segment.slice(slot), header.ring_offset);
   }
+}
+
+/// Maps the segment at its address, or anywhere if that is not free. The flag
+/// never replaces another mapping. A kernel without it, before 4.17, takes the
+/// address as a wish. MAP_FAILED when there is no room at all, with errno.
+void* map_memory(int fd, const HostHeader& header) noexcept {
+  const auto map_at = [&](void* address, int flags) {
+    return ::mmap(address, header.total_bytes, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_NORESERVE | flags, fd, 0);
+  };
+  void* base =
+      map_at(reinterpret_cast<void*>(header.address), MAP_FIXED_NOREPLACE);
+  return base != MAP_FAILED ? base : map_at(nullptr, 0);
 }
 
 std::uint64_t card_bytes_for(CardLength length) {
@@ -292,8 +316,7 @@ Result<HostSegment> HostSegment::map(int fd) {
         describe_unlike_builds());
     return Status::kProtocol;
   }
-  void* base = ::mmap(nullptr, header.total_bytes, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_NORESERVE, fd, 0);
+  void* base = map_memory(fd, header);
   if (base == MAP_FAILED) {
     log_error(
         "mapping {} bytes of shared memory for {} ranks: {}; allow a process "

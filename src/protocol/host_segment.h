@@ -36,7 +36,7 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 15;
+inline constexpr std::uint32_t kHostVersion = 16;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 /// Sizes of the room for an address card. Most host segments have room for
@@ -146,6 +146,9 @@ struct alignas(kCacheLine) HostHeader {
   std::uint64_t card_bytes;  ///< A multiple of 8.
   CardTable card_table;      ///< The processes whose address cards are here.
   std::uint64_t total_bytes;
+  /// Where each process maps the segment, if nothing lies there in it. Then a
+  /// pointer into the segment means the same in all processes of the host.
+  std::uint64_t address;
   std::uint64_t slice_stride;
   /// This offset and the next nine count from the start of the segment.
   std::uint64_t slices_offset;

@@ -163,6 +163,29 @@ SPMD_CASE(acpx_pointer_reaches,
   EXPECT_FAILS(acpx_pointer(heap.mine(128)), nullptr, ACPX_BAD_ADDRESS);
 }
 
+// Each rank links its block to the right neighbour's by a plain pointer. Where
+// pointers agree, a reader on the left follows the pointer that it finds there.
+SPMD_CASE(acpx_pointers_agree_links,
+          "acpx_pointers_agree: ranks of a host follow each other's pointers") {
+  EXPECT_FAILS(acpx_pointers_agree(-1), -1, ACPX_BAD_RANK);
+  EXPECT_FAILS(acpx_pointers_agree(acp_procs()), -1, ACPX_BAD_RANK);
+  EXPECT_EQ(acpx_pointers_agree(acp_rank()), 1);
+  const Block block(Memory::kLibrary, 128);
+  block.word(0).store(reinterpret_cast<std::uintptr_t>(&block.word(1)));
+  block.word(1).store(1'000 + static_cast<std::uint64_t>(acp_rank()));
+  EXPECT_EQ(acp_sync(), 0);
+  for (int rank = 0; rank < acp_procs(); ++rank) {
+    auto* theirs = static_cast<std::uint64_t*>(acpx_pointer(block.at(rank)));
+    acp_errno = 0;
+    EXPECT_EQ(acpx_pointers_agree(rank), theirs != nullptr ? 1 : 0);
+    if (theirs == nullptr) continue;
+    const auto* link = reinterpret_cast<const std::uint64_t*>(*theirs);
+    EXPECT_EQ(link, theirs + 1);
+    EXPECT_EQ(*link, 1'000 + static_cast<std::uint64_t>(rank));
+  }
+  EXPECT_EQ(acp_sync(), 0);
+}
+
 // Announces to the right neighbour, twice, and to the rank itself. A copy over
 // the announced bytes then proves that the hint changes no result.
 SPMD_CASE(acpx_announce_memory_tells,

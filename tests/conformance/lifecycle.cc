@@ -113,6 +113,7 @@ void expect_extensions_fail(int code) {
   EXPECT_FAILS(acpx_wait_until(nothing, nullptr, 0), -1);
   EXPECT_FAILS(acpx_atomics_agree(0), -1);
   EXPECT_FAILS(acpx_pointer(8), nullptr);
+  EXPECT_FAILS(acpx_pointers_agree(0), -1);
   EXPECT_FAILS(acpx_announce_memory(8, 8, 0), -1);
   EXPECT_FAILS(acpx_try_unregister_memory(8), -1);
   EXPECT_FAILS(acpx_add_progress(nothing, nullptr), -1);

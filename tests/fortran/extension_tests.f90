@@ -169,6 +169,9 @@ contains
     agree = acpx_atomics_agree(next)
     call check(agree == 0 .or. agree == 1, 'acpx_atomics_agree')
     call check(acpx_atomics_agree(procs) == -1, 'acpx_atomics_agree of no rank')
+    call check(acpx_pointers_agree(rank) == 1, 'acpx_pointers_agree of its own')
+    call check(acpx_pointers_agree(procs) == -1, &
+        'acpx_pointers_agree of no rank')
     call acpx_set_errno(ACPX_OK)
   end subroutine
 

@@ -68,6 +68,25 @@ TEST_CASE("address space: library memory of this host is touched directly",
   }
 }
 
+// Rank 1 has mapped the segment elsewhere, as a process does in which the
+// address was taken. Ranks 2 and 3 are on another host.
+TEST_CASE("address space: pointers agree where the segment has one address",
+          "[gmm][address_space]") {
+  Job job;
+  CHECK(job.space.pointers_agree(0));
+  CHECK(job.space.pointers_agree(1));
+  CHECK_FALSE(job.space.pointers_agree(2));
+
+  const protocol::HostSegment& segment = job.host.segment();
+  segment.record(1).slice_address.fetch_add(segment.header().total_bytes);
+  CHECK(job.space.pointers_agree(0));
+  CHECK_FALSE(job.space.pointers_agree(1));
+
+  const AddressSpace alone(segment, 0, 0, 2, Reach::kSelf);
+  CHECK(alone.pointers_agree(0));
+  CHECK_FALSE(alone.pointers_agree(1));
+}
+
 // Addresses with every field right and wrong go both ways, from two ranks. The
 // short way has to give the words of library memory, and null for all other
 // addresses.

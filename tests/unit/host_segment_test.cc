@@ -95,6 +95,8 @@ TEST_CASE("host segment: two mappings show the same memory",
   Result<HostSegment> two = HostSegment::map(fd->get());
   REQUIRE((one.ok() && two.ok()));
   REQUIRE(one->base() != two->base());
+  // The first one has the address of the segment, and the second one any other.
+  CHECK(reinterpret_cast<std::uintptr_t>(one->base()) == one->header().address);
   one->slice_header(1).doorbell.store(42);
   CHECK(two->slice_header(1).doorbell.load() == 42);
 }
