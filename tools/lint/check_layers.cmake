@@ -56,6 +56,7 @@ set(ALLOW_middle base public)
 # inbox: short messages between ranks, for qmp and compat.
 set(ALLOW_inbox public)
 set(ALLOW_qmp public inbox)
+set(ALLOW_hmpi public)
 set(ALLOW_compat public inbox)
 set(ALLOW_fortran public)
 set(ALLOW_examples public)
@@ -66,7 +67,7 @@ set(ALLOW_launcher base status settings protocol public)
 set(ALLOW_tools base status settings protocol transport gmm api public)
 
 set(LAYERS public base status settings protocol transport self shm ${networks} gmm gma agent
-  runtime api middle inbox qmp compat fortran examples launcher tools)
+  runtime api middle inbox qmp hmpi compat fortran examples launcher tools)
 
 # Foreign headers that only some files may include: a name for the message, the
 # headers, the files.
