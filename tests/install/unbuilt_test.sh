@@ -2,9 +2,9 @@
 # A build tree that is not built completely is not installed by halves: `cmake
 # --install` fails before it copies a file, and names the command to call.
 #
-#   unbuilt_test.sh <source tree> <scratch folder> <cmake>
+#   unbuilt_test.sh <source tree> <scratch folder> <cmake> <generator>
 set -eu
-top=$1 work=$2 cmake=$3
+top=$1 work=$2 cmake=$3 generator=$4
 
 fail() {
   echo "FAILED: $1" >&2
@@ -27,8 +27,13 @@ refuses() { # refuses <pattern of the first file> [<option of cmake --install>..
 
 rm -rf "$work"
 mkdir -p "$work"
-"$cmake" -S "$top" -B "$work/build" -DACP_BUILD_TESTS=OFF -Wno-dev \
+# The folder remembers that an earlier machine had no Fortran compiler.
+"$cmake" -G "$generator" -S "$top" -B "$work/build" -DACP_BUILD_TESTS=OFF -Wno-dev \
+  -DCMAKE_Fortran_COMPILER=CMAKE_Fortran_COMPILER-NOTFOUND \
   >"$work/log" 2>&1 || fail "the tree cannot be configured"
+! command -v gfortran >/dev/null ||
+  grep -q '^CMAKE_Fortran_COMPILER:[A-Z]*=/' "$work/build/CMakeCache.txt" ||
+  fail "a Fortran compiler that was installed later is not found"
 refuses '[^ ]*'
 refuses 'bin/acprun' --component Unspecified
 

@@ -33,6 +33,18 @@ Skipped, because this machine lacks something:
   verbs: rdma-vm: qemu is not installed
   tty: no terminal
   verbs.*, 2 tests: no RDMA device here
-All tests over RDMA devices run in a virtual machine after: tools/install-packages vm && tools/check -L "verbs|vm"
+tools/check --all installs the packages that tests need, also sshd, Slurm, Grid
+Engine and a virtual machine for RDMA devices. It starts no service of them.
+END
+# No package helps a test that lacks a terminal, or a device for more tests than verbs.
+{
+  testcase tty "$skipped" 'skipped: no terminal'
+  testcase verbs.one "$skipped" 'there are 0 RDMA devices here'
+} >"$work/other.xml"
+"$1/tools/list-skipped" "$work/other.xml" >"$work/found"
+diff -u - "$work/found" <<'END'
+
+Skipped, because this machine lacks something:
+  tty: no terminal
 END
 test -z "$("$1/tools/list-skipped" "$work/none.xml")"

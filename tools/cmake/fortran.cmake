@@ -6,6 +6,9 @@
 set(ACP_HAS_FORTRAN OFF)
 if(ACP_FORTRAN STREQUAL "AUTO" AND NOT ACP_SANITIZE AND NOT ACP_FUZZ)
   include(CheckLanguage)
+  if(NOT CMAKE_Fortran_COMPILER)
+    unset(CMAKE_Fortran_COMPILER CACHE) # There may be one since the last time.
+  endif()
   check_language(Fortran)
   if(CMAKE_Fortran_COMPILER)
     set(ACP_HAS_FORTRAN ON)

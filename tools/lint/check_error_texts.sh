@@ -13,9 +13,8 @@ parts=$(mktemp)
 trap 'rm -f "$sources" "$parts"' EXIT
 # One line, in which neighbouring literals are one literal.
 # shellcheck disable=SC2046 # the folders are words
-git ls-files -co --exclude-standard src launcher $(tools/lint/network_folders.sh) |
-  grep -E '\.(cc|h)$' |
-  xargs cat | tr '\n' ' ' | sed -E 's/" +"//g; s/ +/ /g' >"$sources"
+find src launcher $(tools/lint/network_folders.sh) -name '*.cc' -o -name '*.h' |
+  sort | xargs cat | tr '\n' ' ' | sed -E 's/" +"//g; s/ +/ /g' >"$sources"
 grep -E '^\| `' "$page" | sed 's/^| //; s/ | .*//' | grep -oE '`[^`]+`' |
   tr -d '`' |
   sed -E 's/\.\.\.|\b[A-Z]+\b|\b[0-9]+\b( s\b)?/\n/g' |

@@ -23,10 +23,10 @@ if test -d "$names_from"; then
   find "$names_from" -name CTestTestfile.cmake -exec cat {} + |
     sed -nE 's/^ *add_test\((\[=*\[)?([^] ]+).*/\2/p' >"$names"
   # Cases of programs that are not built yet stand in the sources only.
-  git ls-files -co --exclude-standard 'tests/*.cc' | xargs cat | tr '\n' ' ' |
+  find tests -name '*.cc' -exec cat {} + | tr '\n' ' ' |
     grep -oE '(SPMD_CASE\( *[a-z0-9_]+|TEST_CASE(_SIG)?\( *"[^"]*)' |
     sed -E 's/^[A-Z_]+\( *"?//; s/^acpx?_//' >>"$names"
-  git ls-files -co --exclude-standard tests | sed 'p; s,/[^/]*$,,' >>"$names"
+  find tests -type f | sed 'p; s,/[^/]*$,,' >>"$names"
 else
   cat "$names_from" >"$names"
 fi
