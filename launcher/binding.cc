@@ -96,15 +96,20 @@ bool bind_to_own(const char* what,
         fmt::format("{} ranks, {} {}s", ranks, sets.size(), what);
     return false;
   }
-  const auto taken = bindings.claims.take(sets, ranks);
-  if (taken.size() < ranks) {
+  const Taken taken = bindings.claims.take(sets, ranks);
+  if (taken.sets.size() < ranks) {
     bindings.why_unbound =
-        fmt::format("{} ranks; other jobs leave {} of {} {}s", ranks,
-                    taken.size(), sets.size(), what);
+        taken.obstacle.empty()
+            ? fmt::format("{} ranks; other jobs leave {} of {} {}s", ranks,
+                          taken.sets.size(), sets.size(), what)
+            : fmt::format(
+                  "{} ranks; {}s cannot be claimed: {}; mount sysfs on "
+                  "/sys",
+                  ranks, what, taken.obstacle);
     return false;
   }
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    bindings.ranks[rank] = set_of(what, taken[rank]);
+    bindings.ranks[rank] = set_of(what, taken.sets[rank]);
   }
   bindings.why_unbound.clear();
   return true;

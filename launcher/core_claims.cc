@@ -8,7 +8,10 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -17,27 +20,35 @@ namespace acp::launcher {
 
 namespace {
 
-std::string folder_of(unsigned cpu) {
-  return fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
-}
-
 /// A name that hardware threads of one core share.
 std::string core_name(unsigned cpu) {
-  std::ifstream file(folder_of(cpu) + "/topology/thread_siblings_list");
+  std::ifstream file(fmt::format(
+      "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
   std::string text;
   std::getline(file, text);
   return text.empty() ? fmt::format("cpu {}", cpu) : text;
 }
 
-/// Locks all processors of a set, or returns nothing. A processor whose folder
-/// cannot be locked for any reason counts as claimed by another job.
-std::vector<UniqueFd> lock_all(const Processors& processors) {
+/// Locks a processor's folder, or returns nothing. A failure that is no lock of
+/// another job is an obstacle. The first obstacle is kept.
+UniqueFd lock(const std::string& folder, std::string& obstacle) {
+  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  if (obstacle.empty() && (!fd || errno != EWOULDBLOCK)) {
+    obstacle = fmt::format("{}({}): {}", fd ? "flock" : "open", folder,
+                           std::strerror(errno));
+  }
+  return {};
+}
+
+/// Locks all processors of a set, or returns nothing.
+std::vector<UniqueFd> lock_all(const std::string& cpus,
+                               const Processors& processors,
+                               std::string& obstacle) {
   std::vector<UniqueFd> locks;
   for (const unsigned cpu : processors) {
-    UniqueFd folder(
-        ::open(folder_of(cpu).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) return {};
-    locks.push_back(std::move(folder));
+    locks.push_back(lock(fmt::format("{}/cpu{}", cpus, cpu), obstacle));
+    if (!locks.back()) return {};
   }
   return locks;
 }
@@ -70,18 +81,18 @@ std::vector<Processors> hardware_threads_of(const CpuMask& cpus) {
   return threads;
 }
 
-std::vector<Processors> CoreClaims::take(const std::vector<Processors>& sets,
-                                         std::size_t count) {
-  std::vector<Processors> taken;
+Taken CoreClaims::take(const std::vector<Processors>& sets, std::size_t count) {
+  Taken taken;
   std::vector<UniqueFd> locks;
-  for (auto set = sets.begin(); set != sets.end() && taken.size() < count;
+  for (auto set = sets.begin(); set != sets.end() && taken.sets.size() < count;
        ++set) {
-    std::vector<UniqueFd> own = lock_all(*set);
+    std::vector<UniqueFd> own = lock_all(cpus_, *set, taken.obstacle);
     if (own.empty()) continue;
-    taken.push_back(*set);
+    taken.sets.push_back(*set);
     std::move(own.begin(), own.end(), std::back_inserter(locks));
   }
-  if (taken.size() == count) {
+  if (taken.sets.size() == count) {
+    taken.obstacle.clear();
     std::move(locks.begin(), locks.end(), std::back_inserter(locks_));
   }
   return taken;

@@ -2,6 +2,8 @@
 // bind their ranks to the same cores. docs/decisions/0006 has the reasons.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/host_facts.h"
@@ -22,18 +24,30 @@ std::vector<Processors> cores_of(const CpuMask& cpus);
 /// cores come before the second ones.
 std::vector<Processors> hardware_threads_of(const CpuMask& cpus);
 
+/// The result of CoreClaims::take.
+struct Taken {
+  std::vector<Processors> sets;
+  /// Why a set that is not taken cannot be claimed by any job; "": another job
+  /// has it, or no set is missing.
+  std::string obstacle;
+};
+
 /// Claims of processors. A claim is a lock (flock) on the kernel's own folder
 /// of the processor, /sys/devices/system/cpu/cpuN. So nothing is made, and the
 /// kernel releases it when its holder dies. The descriptors are close-on-exec.
 /// Jobs see each other's claims, of all users, within one network namespace.
 class CoreClaims {
  public:
+  /// `cpus`: the folder that has one for each processor.
+  explicit CoreClaims(std::string cpus = "/sys/devices/system/cpu")
+      : cpus_(std::move(cpus)) {}
+
   /// Claims the first `count` free sets and returns them. When fewer are free,
   /// it returns those and claims nothing.
-  std::vector<Processors> take(const std::vector<Processors>& sets,
-                               std::size_t count);
+  Taken take(const std::vector<Processors>& sets, std::size_t count);
 
  private:
+  std::string cpus_;
   std::vector<UniqueFd> locks_;  ///< Open folders with a lock on each.
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -26,12 +27,23 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-bool has_two_cores() {
-  if (cores_of(acp::allowed_cpus()).size() >= 2 && acp::allowed_cores() >= 2) {
-    return true;
-  }
-  WARN("skipped: this machine has one core");
+/// Returns whether a job can claim processors here, and skips the test where
+/// none can.
+bool has_claims() {
+  const auto cores = cores_of(acp::allowed_cpus());
+  const std::string obstacle =
+      CoreClaims().take(cores, cores.size() + 1).obstacle;
+  if (obstacle.empty()) return true;
+  std::printf("skipped: processors cannot be claimed: %s\n", obstacle.c_str());
   return false;
+}
+
+bool has_two_cores() {
+  if (cores_of(acp::allowed_cpus()).size() < 2 || acp::allowed_cores() < 2) {
+    std::printf("skipped: this machine has one core\n");
+    return false;
+  }
+  return has_claims();
 }
 
 /// The words of each line that starts with `start`.
@@ -62,7 +74,7 @@ std::size_t core_count() {
 /// How many cores no job has claimed at this moment.
 std::size_t free_cores() {
   const auto cores = cores_of(acp::allowed_cpus());
-  return CoreClaims().take(cores, cores.size() + 1).size();
+  return CoreClaims().take(cores, cores.size() + 1).sets.size();
 }
 
 /// Claims all cores but `left`, as a job would.
@@ -70,7 +82,7 @@ CoreClaims claim_all_but(std::size_t left) {
   CoreClaims claims;
   const auto cores = cores_of(acp::allowed_cpus());
   CHECK(eventually([&] {
-    return claims.take(cores, cores.size() - left).size() ==
+    return claims.take(cores, cores.size() - left).sets.size() ==
            cores.size() - left;
   }));
   return claims;
@@ -97,16 +109,29 @@ std::string all_cpus() {
 }  // namespace
 
 TEST_CASE("launcher binding: a core is claimed once", "[launcher][binding]") {
+  if (!has_claims()) return;
   const auto cores = cores_of(acp::allowed_cpus());
   REQUIRE_FALSE(cores.empty());
   const std::vector<Processors> first = {cores[0]};
   CoreClaims other;
   {
     CoreClaims mine;
-    REQUIRE(eventually([&] { return mine.take(first, 1) == first; }));
-    CHECK(other.take(first, 1).empty());
+    REQUIRE(eventually([&] { return mine.take(first, 1).sets == first; }));
+    const Taken refused = other.take(first, 1);
+    CHECK(refused.sets.empty());
+    CHECK(refused.obstacle.empty());  // A job has it.
   }
-  CHECK(eventually([&] { return other.take(first, 1) == first; }));
+  CHECK(eventually([&] { return other.take(first, 1).sets == first; }));
+}
+
+TEST_CASE("launcher binding: what no job can claim is an obstacle",
+          "[launcher][binding]") {
+  const Taken taken =
+      CoreClaims("/proc/self/nothing").take({{0}, {1, 2}, {3}}, 2);
+  CHECK(taken.sets.empty());
+  CHECK(taken.obstacle ==
+        "open(/proc/self/nothing/cpu0): "
+        "No such file or directory");
 }
 
 TEST_CASE("launcher binding: every processor is in one core",
