@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/default_variable.h"
 #include "base/immortal.h"
 #include "base/join_texts.h"
 #include "module_interface.h"
@@ -92,9 +93,12 @@ std::string not_found(std::string_view name,
 }
 
 /// Opens the file. A library that the module needs and that is missing is the
-/// usual failure; the linker's text names it.
+/// usual failure; the linker's text names it. UCX writes log lines to standard
+/// output, where they would mix with the program's, unless this variable says
+/// otherwise. It reads the variable once, while the linker loads it.
 LoadedModule open_file(std::string_view name, const std::string& path) {
   LoadedModule module{.path = path};
+  const DefaultVariable log_of_ucx("UCX_LOG_FILE", "stderr");
   void* const handle =
       ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {

@@ -15,6 +15,7 @@
 
 #include <ucp/api/ucp.h>
 #include <ucs/async/async_fwd.h>
+#include <ucs/config/global_opts.h>
 
 #include "base/join_texts.h"
 #include "loaded_function.h"
@@ -34,6 +35,7 @@ namespace {
   X(ucp, ucp_context_print_info)       \
   X(ucp, ucp_cleanup)                  \
   X(ucs, ucs_status_string)            \
+  X(ucs, ucs_global_opts_set_value)    \
   X(ucs, ucs_async_context_create)     \
   X(ucs, ucs_async_context_destroy)    \
   X(uct, uct_query_components)         \
@@ -281,12 +283,15 @@ Probe try_lists(const Ucx& ucx, const std::string& lists) {
 /// First collects what UCX finds on this host, and then tries what the settings
 /// leave of it. A failure shows both, because the user compares them.
 Probe probe_ucx(const std::string& lists) {
-  ::setenv("UCX_LOG_LEVEL", "fatal", 0);  // Its warnings are no facts.
   const Ucx ucx;
   if (!ucx.is_complete) {
     return {true,
             "this version of UCX does not say what it finds; ucx_info -d "
             "does"};
+  }
+  // Its warnings are no facts. It has read the environment when it was loaded.
+  if (std::getenv("UCX_LOG_LEVEL") == nullptr) {
+    ucx.ucs_global_opts_set_value("LOG_LEVEL", "fatal");
   }
   const Transports all = find_transports(ucx);
   std::vector<std::string> found;

@@ -31,8 +31,8 @@ Probe probe_ib();
 /// Asks UCX for the version, the transports with their devices, and the
 /// executors of atomics of 8 bytes. Where UCX_TLS, UCX_NET_DEVICES or `lists`
 /// (ACP_UCX_DEVICES) choose among them, opens the transports that are left;
-/// none left is a failure. libacp-ucx.so has to be loaded before. Sets
-/// UCX_LOG_LEVEL, unless the user has, so that UCX's warnings stay away.
+/// none left is a failure. libacp-ucx.so has to be loaded before. Lets UCX log
+/// nothing but fatal errors from now on, unless UCX_LOG_LEVEL is set.
 Probe probe_ucx(const std::string& lists);
 
 /// Returns the first number in a file such as /proc/sys/net/core/rmem_max; -1
