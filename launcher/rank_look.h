@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/process_state.h"
+#include "base/process_state.h"
 #include "protocol/host_segment.h"
 #include "protocol/traffic.h"
 

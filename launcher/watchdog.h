@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "launcher/process_state.h"
+#include "base/process_state.h"
 
 namespace acp::launcher {
 

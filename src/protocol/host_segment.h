@@ -227,10 +227,13 @@ class CallName {
 struct alignas(kCacheLine) ProcRecord {
   std::uint32_t proc;  ///< Number in the job; never changes.
   std::atomic<std::uint32_t> os_pid;
-  std::atomic<std::uint32_t> state;          ///< ProcState.
-  std::atomic<std::uint32_t> wait_kind;      ///< WaitKind.
-  std::atomic<std::uint32_t> wait_peer;      ///< Rank waited for, or kNoSlot.
-  std::atomic<std::uint32_t> rank;           ///< Current rank.
+  std::atomic<std::uint32_t> state;      ///< ProcState.
+  std::atomic<std::uint32_t> wait_kind;  ///< WaitKind.
+  std::atomic<std::uint32_t> wait_peer;  ///< Rank waited for, or kNoSlot.
+  std::atomic<std::uint32_t> rank;       ///< Current rank.
+  /// Its progress thread moves it on once a second. 0: there is no such thread
+  /// yet, or no longer, or ACP_UDP_SILENCE is 0.
+  std::atomic<std::uint32_t> heartbeat;
   std::atomic<std::uint64_t> slice_address;  ///< Where it has mapped its slice.
   /// Address, in the process, of a word with probe_value: a peer reads the word
   /// to learn whether process_vm_readv works. Written after probe_value

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <ctime>
 #include <optional>
 #include <utility>
 
@@ -27,6 +28,18 @@ void count(std::atomic<std::uint64_t>& counter) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + 1,
                 std::memory_order_relaxed);
 }
+
+/// Is behind CLOCK_MONOTONIC by less than kCoarseStep. Every turn of the
+/// progress thread asks for the time, and this clock costs a quarter of the
+/// exact one.
+TimePoint coarse_now() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return TimePoint(std::chrono::seconds(now.tv_sec) + Duration(now.tv_nsec));
+}
+
+/// Longer than a tick of the kernel.
+constexpr Duration kCoarseStep = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -118,6 +131,8 @@ class Progress::Thread final : public ProgressActions, public Sleeper {
     return progress_.is_stopping_.load(std::memory_order_seq_cst);
   }
 
+  TimePoint beat() override { return progress_.beat(); }
+
   ProgressStates::Sight look() override {
     return {progress_.caller_passes_.load(std::memory_order_relaxed),
             progress_.awake_callers_.load(std::memory_order_relaxed),
@@ -208,6 +223,7 @@ Progress::Progress(const protocol::HostSegment& segment,
                    WaitRecord& waits,
                    const gma::WaitPolicy& policy)
     : segment_(segment),
+      my_slot_(my_slot),
       mine_(segment.slice_header(my_slot)),
       record_(segment.record(my_slot)),
       doorbell_(doorbell),
@@ -215,6 +231,38 @@ Progress::Progress(const protocol::HostSegment& segment,
       policy_(policy),
       cores_(segment, my_slot),
       caller_passes_(record_.passes) {}
+
+/// A rank that has begun and not started its thread is not heard yet: no rank
+/// leaves acp_init before all have begun.
+void Progress::watch_neighbor(Duration silence) {
+  if (silence > Duration::zero() && segment_.header().local_procs > 1) {
+    neighbor_.emplace(segment_, my_slot_, silence);
+    neighbor_->begin();
+  }
+}
+
+/// Once a second, and every other time it costs a read of the coarse clock. A
+/// thread that holds the engine's mutex for ever makes the rank stuck, so the
+/// heart beats only when this thread has had the mutex.
+TimePoint Progress::beat() {
+  if (!neighbor_) {
+    return TimePoint::max();
+  }
+  const TimePoint now = coarse_now();
+  if (now + kCoarseStep < beat_due_) {
+    return beat_due_;
+  }
+  engine_->guarded_later([] {});
+  neighbor_->beat();
+  if (health() == Status::kOk) {
+    if (const auto lost = neighbor_->look(now)) {
+      engine_->guarded_later(
+          [&] { transports_->lose_neighbor(lost->proc, lost->why); });
+    }
+  }
+  beat_due_ = now + SilenceMeter::kInterval;
+  return beat_due_;
+}
 
 Progress::~Progress() {
   stop();
@@ -262,13 +310,15 @@ void Progress::free_thread_from_bound_core() noexcept {
 /// looks at the flag after the doorbell was emptied, and in a nap after the nap
 /// word was read.
 void Progress::stop() {
-  if (!thread_.joinable()) {
-    return;
+  if (thread_.joinable()) {
+    is_stopping_.store(true, std::memory_order_seq_cst);
+    move_nap_word();
+    doorbell_.wake_own();
+    thread_.join();
   }
-  is_stopping_.store(true, std::memory_order_seq_cst);
-  move_nap_word();
-  doorbell_.wake_own();
-  thread_.join();
+  if (neighbor_) {
+    neighbor_->end();
+  }
 }
 
 Status Progress::add_step(ProgressSteps::Function function, void* argument) {

@@ -41,6 +41,8 @@
 // us again: what it found has waited. A caller that waits without a core,
 // because ranks share cores, would have found it, too.
 //
+// The thread also shows once a second that this rank lives (neighbor_watch.h).
+//
 // No state but kAsleep lasts for more than 1 ms without a caller that makes the
 // thread's passes or sleeps in epoll in its stead. Why no wake-up is lost in
 // kAsleep and kBesideCaller stands in progress_loop.h.
@@ -48,6 +50,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "gma/engine.h"
@@ -56,6 +59,7 @@
 #include "runtime/absence_watch.h"
 #include "runtime/core_table.h"
 #include "runtime/epoll_watch.h"
+#include "runtime/neighbor_watch.h"
 #include "runtime/poller_role.h"
 #include "runtime/progress_steps.h"
 #include "runtime/transport_set.h"
@@ -77,6 +81,11 @@ class Progress final : public gma::WaitHost {
 
   /// Before the first call of anything else.
   void attach(gma::Engine& engine, TransportSet& transports);
+
+  /// The ranks of this host watch each other from here on, if it has several
+  /// (neighbor_watch.h). A rank is lost after so long a silence; 0: never.
+  /// Before start().
+  void watch_neighbor(Duration silence);
 
   /// Starts the thread. kSystem, logged.
   [[nodiscard]] Status start();
@@ -121,6 +130,7 @@ class Progress final : public gma::WaitHost {
   class Thread;
 
   void free_thread_from_bound_core() noexcept;
+  TimePoint beat();
   void count_arrivals(gma::Arrivals arrivals, bool has_moved) noexcept;
   ProgressSteps::Outcome run_steps_of_caller();
   void take_wish() noexcept;
@@ -129,6 +139,7 @@ class Progress final : public gma::WaitHost {
   void sleep_on_futex(const std::function<bool()>& is_done, Duration limit);
 
   const protocol::HostSegment& segment_;
+  const std::uint32_t my_slot_;
   protocol::SliceHeader& mine_;
   protocol::ProcRecord& record_;
   shm::DoorbellSocket& doorbell_;
@@ -143,6 +154,10 @@ class Progress final : public gma::WaitHost {
   std::atomic<bool> steps_are_wanted_{false};
   std::thread thread_;                    ///< Written by start() and stop().
   std::atomic<bool> is_stopping_{false};  ///< Set by stop() for the thread.
+
+  /// Empty: this rank neither beats nor watches. The thread's, after start().
+  std::optional<NeighborWatch> neighbor_;
+  TimePoint beat_due_{};  ///< The thread's.
 
   PollerRole poller_;
   EpollWatch watch_;  ///< Used by the thread in the role of the poller.

@@ -30,9 +30,10 @@ void stay_beside_caller(ProgressActions& thread, Duration limit) {
 
 void sleep_in_role(ProgressActions& thread,
                    EpollSleeper& sleeper,
-                   ProgressStates& states) {
+                   ProgressStates& states,
+                   TimePoint limit) {
   const TimePoint start = sleeper.now();
-  const bool was_woken = sleep_in_epoll(sleeper, TimePoint::max());
+  const bool was_woken = sleep_in_epoll(sleeper, limit);
   states.slept(sleeper.now() - start, was_woken);
   thread.leave_role();
 }
@@ -69,6 +70,7 @@ bool sleep_in_epoll(EpollSleeper& sleeper, TimePoint limit) {
 void run_progress_thread(ProgressActions& thread, EpollSleeper& sleeper) {
   ProgressStates states;
   while (!thread.is_stopping()) {
+    const TimePoint next_beat = thread.beat();
     ProgressStates::Next next = states.before_pass(thread.look());
     if (next.state == State::kPolling) {
       const ProgressStates::Pass pass = thread.make_pass();
@@ -84,7 +86,9 @@ void run_progress_thread(ProgressActions& thread, EpollSleeper& sleeper) {
       case State::kPolling: break;
       case State::kNapping: nap(thread, next.nap); break;
       case State::kBesideCaller: stay_beside_caller(thread, next.nap); break;
-      case State::kAsleep: sleep_in_role(thread, sleeper, states); break;
+      case State::kAsleep:
+        sleep_in_role(thread, sleeper, states, next_beat);
+        break;
     }
   }
 }

@@ -85,6 +85,10 @@ class ProgressActions {
   virtual ~ProgressActions() = default;
 
   virtual bool is_stopping() = 0;
+  /// Shows that this rank lives, if it is time to. Returns when it is time
+  /// next, and the thread does not sleep in epoll beyond that. Comes once in
+  /// each turn.
+  virtual TimePoint beat() = 0;
   virtual ProgressStates::Sight look() = 0;
   virtual ProgressStates::Pass make_pass() = 0;
   /// Takes the transports out of epoll, unless a caller has the role.

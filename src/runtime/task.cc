@@ -145,6 +145,7 @@ Status Task::open_engine() {
       [this](TimePoint deadline) { progress_->rouse_before(deadline); },
       [this](std::string_view text) { bootstrap_->abort(1, text); });
   progress_->attach(*engine_, *transports_);
+  watch_neighbor();
   const BarrierKind kind = is_network_everywhere(settings_) ? BarrierKind::kNet
                            : header.is_whole_job()          ? BarrierKind::kHost
                                                    : BarrierKind::kLeaders;
@@ -154,6 +155,16 @@ Status Task::open_engine() {
                        header.key_entries - gmm::kFirstUserKey);
   own_regions_->add_library_memory();
   return Status::kOk;
+}
+
+/// Where ranks of one host speak by udp, that notices a silent one.
+void Task::watch_neighbor() {
+  const transport::Transport* net = transports_->net();
+  if (!is_network_everywhere(settings_) || net == nullptr ||
+      net->name() != "udp") {
+    progress_->watch_neighbor(
+        std::chrono::seconds(settings_.number(SettingId::kUdpSilence)));
+  }
 }
 
 /// Different modules would make an address mean different memory.

@@ -123,6 +123,7 @@ class Task {
   Status open(const NetTransportFactory& make_net_transport);
   Status open_transports(const NetTransportFactory& make_net_transport);
   Status open_engine();
+  void watch_neighbor();
   Status start();
   bool modules_agree() const;
   std::uint32_t leader_of(std::uint32_t proc) const;

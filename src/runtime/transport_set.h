@@ -75,6 +75,12 @@ class TransportSet final : public gma::Endpoints,
   /// Null in most jobs: `net` leads to all other hosts.
   transport::Transport* rdma() const noexcept { return rdma_.get(); }
 
+  /// Gives up a rank of this host, as a transport does with a peer: logs it and
+  /// ends the job. Under the engine's mutex.
+  void lose_neighbor(transport::ProcId proc, std::string_view why) {
+    on_peer_failed(proc, why);
+  }
+
   /// A peer that a transport has given up on, or kNoSlot. Any thread.
   std::uint32_t dead_proc() const noexcept {
     return dead_proc_.load(std::memory_order_acquire);

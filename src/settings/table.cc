@@ -77,8 +77,9 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "Bytes that udp may have under way to each peer; 0 finds what the "
          "path holds without a queue. For paths of known capacity."},
         {"ACP_UDP_SILENCE", "", SettingKind::kNumber, "10", "", 0, 86'400,
-         "Seconds without an answer after which udp takes a process for lost "
-         "and the job ends; 0 waits for ever, for work with a debugger."},
+         "Seconds without an answer after which udp takes a process for lost, "
+         "or without a heartbeat after which the ranks of its host do, and the "
+         "job ends; 0 waits for ever, for work with a debugger."},
         {"ACP_UDP_FAULTS", "", SettingKind::kText, "", "", 0, 0,
          "For tests: faults put into arriving udp packets, and the path that "
          "they take to each rank, e.g. "

@@ -1,5 +1,5 @@
-// A program with small operations between ranks: `talk PATTERN COUNT`. The
-// tests of udp in this directory start it.
+// A program with small operations between ranks: `talk PATTERN COUNT [RANK]`.
+// The tests of udp in this directory start it, and those of stopped ranks.
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -116,12 +116,12 @@ void all(std::uint64_t count) {
   }
 }
 
-/// Rank 1 stops while rank 0 waits for it. Before that, rank 1 waits for 100
-/// ms, so that it sends the acks that it owes.
-void stop(bool is_sync) {
+/// A rank stops while the others wait for it. Before that, it waits for 100 ms,
+/// so that it sends the acks that it owes.
+void stop(int rank, bool is_sync) {
   acp_sync();
-  if (acp_rank() == 1) {
-    acpx_wait_word(acp_query_starter_ga(1) + 8, 0, 100, nullptr);
+  if (acp_rank() == rank) {
+    acpx_wait_word(acp_query_starter_ga(rank) + 8, 0, 100, nullptr);
     raise(SIGSTOP);
   }
   if (is_sync) {
@@ -140,6 +140,7 @@ int main(int argc, char** argv) {
   }
   const std::string_view pattern(argv[1]);
   const std::uint64_t count = std::strtoull(argv[2], nullptr, 10);
+  const int stopped = argc > 3 ? std::atoi(argv[3]) : 1;
   if (pattern == "put") {
     put(count);
   } else if (pattern == "windows") {
@@ -155,10 +156,10 @@ int main(int argc, char** argv) {
   } else if (pattern == "all") {
     all(count);
   } else if (pattern == "stop_sync" || pattern == "stop_word") {
-    stop(pattern == "stop_sync");
+    stop(stopped, pattern == "stop_sync");
   } else if (pattern == "stop_renumbered") {
     acp_reset(1 - acp_rank());
-    stop(false);
+    stop(stopped, false);
   } else {
     answer(count);
   }

@@ -114,6 +114,8 @@ class World : public ProgressActions, public EpollSleeper {
     return is_stopped || is_over_for_test;
   }
 
+  TimePoint beat() override { return TimePoint::max(); }
+
   ProgressStates::Sight look() override {
     act();
     if (clock < callers_until) {
@@ -336,6 +338,28 @@ class World : public ProgressActions, public EpollSleeper {
   TimePoint happened_at_{};
 };
 
+/// A rank whose thread has to beat each second. Ends after some beats.
+class BeatingWorld : public World {
+ public:
+  explicit BeatingWorld(std::size_t beats_at_most)
+      : World([](World&) {}, 0), beats_at_most_(beats_at_most) {}
+
+  TimePoint beat() override {
+    if (clock >= due_) {
+      beats.push_back(clock);
+      due_ = clock + std::chrono::seconds(1);
+      is_over_for_test = beats.size() == beats_at_most_;
+    }
+    return due_;
+  }
+
+  std::vector<TimePoint> beats;
+
+ private:
+  std::size_t beats_at_most_;
+  TimePoint due_{};
+};
+
 struct Named {
   const char* name;
   World::Event event;
@@ -507,6 +531,26 @@ TEST_CASE("progress loop: a busy step makes it nap and then poll again",
     }
     CHECK(world.naps[0].passes_before == 1);
     CHECK(world.naps[1].passes_before == 2);
+  }
+}
+
+// Nothing arrives for ever. The thread sleeps in epoll, or beside a caller that
+// does.
+TEST_CASE("progress loop: the heart beats although nothing arrives",
+          "[runtime][progress][silence]") {
+  for (const World::Role role : {World::Role::kNobody, World::Role::kCaller}) {
+    BeatingWorld world(10);
+    world.role = role;
+    for (int run = 0; world.beats.size() < 10 && run < 100; ++run) {
+      world.is_over_for_test = false;
+      run_progress_thread(world, world);
+    }
+    CHECK(world.beats.size() == 10);
+    for (std::size_t i = 1; i < world.beats.size(); ++i) {
+      CHECK(world.beats[i] - world.beats[i - 1] <
+            std::chrono::seconds(1) + ProgressStates::kLongestRest);
+    }
+    CHECK(world.passes_of_thread < 50);
   }
 }
 

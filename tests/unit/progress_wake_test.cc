@@ -276,4 +276,35 @@ TEST_CASE("progress: the end of a wait ends the thread's stay beside it",
   CHECK(is_prompt);
 }
 
+// The thread has nothing to do but to beat. A thread that holds the engine's
+// mutex for ever makes the rank stuck.
+TEST_CASE("progress: the heart beats while the engine's mutex can be had",
+          "[runtime][progress][silence]") {
+  RankUnderTest rank(2);
+  rank.progress->watch_neighbor(kNever);
+  const std::uint32_t begun = rank.heartbeat();
+  CHECK(begun != 0);
+  rank.start();
+  CHECK(comes_true([&] { return rank.heartbeat() > begun + 2; }));
+  rank.engine->guarded([&] {
+    const std::uint32_t held = rank.heartbeat();
+    const TimePoint end = SteadyClock().now() + milliseconds(2500);
+    CHECK(comes_true([&] { return SteadyClock().now() > end; }));
+    CHECK(rank.heartbeat() <= held + 1);
+  });
+  const std::uint32_t freed = rank.heartbeat();
+  CHECK(comes_true([&] { return rank.heartbeat() > freed; }));
+  rank.progress->stop();
+  CHECK(rank.heartbeat() == 0);
+}
+
+TEST_CASE("progress: a rank alone on its host does not beat",
+          "[runtime][progress][silence]") {
+  RankUnderTest rank;
+  rank.progress->watch_neighbor(kNever);
+  rank.start();
+  REQUIRE(rank.is_asleep());
+  CHECK(rank.heartbeat() == 0);
+}
+
 }  // namespace acp::runtime

@@ -80,10 +80,10 @@ class SilentTransport final : public transport::Transport {
   std::array<int, 1> descriptors_{silence_.get()};
 };
 
-/// Rank 0 of two, on a host of its own.
+/// Rank 0 of two, on a host of its own, or on one with the other.
 class RankUnderTest {
  public:
-  RankUnderTest() {
+  explicit RankUnderTest(std::uint32_t ranks_here = 1) : host_{2, ranks_here} {
     auto opened = shm::DoorbellSocket::open(host_.segment(), 0);
     REQUIRE(opened.ok());
     doorbell_ = std::move(*opened);
@@ -104,6 +104,10 @@ class RankUnderTest {
 
   std::uint64_t asleep_bits() const {
     return host_.segment().slice_header(0).asleep.load();
+  }
+
+  std::uint32_t heartbeat() const {
+    return host_.segment().record(0).heartbeat.load();
   }
 
   /// Whether the sleeper in epoll has been woken. Takes the wake-up away, so
@@ -129,7 +133,7 @@ class RankUnderTest {
   }
 
  private:
-  test::HostMemory host_{2, 1};
+  test::HostMemory host_;
   WaitRecord waits_{host_.segment().record(0)};
   std::unique_ptr<shm::DoorbellSocket> doorbell_;
   gmm::KeyTable keys_{host_.segment(), 0};

@@ -1,7 +1,7 @@
-// Reads the states of threads from /proc. Called by rank_look.cc, for the
-// watchdog and the summary. Only reads; a thread that has ended meanwhile is no
-// error.
-#include "launcher/process_state.h"
+// Reads the states of threads from /proc. Called by acprun, for the watchdog
+// and the summary, and by the watch of a rank over its neighbor. Only reads; a
+// thread that has ended meanwhile is no error.
+#include "base/process_state.h"
 
 #include <fmt/core.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <system_error>
 
-namespace acp::launcher {
+namespace acp {
 
 namespace {
 
@@ -48,4 +48,4 @@ ProcessState state_of_process(std::uint32_t pid, std::uint32_t thread) {
   return state;
 }
 
-}  // namespace acp::launcher
+}  // namespace acp

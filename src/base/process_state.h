@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace acp::launcher {
+namespace acp {
 
 /// The states at one moment. Plain value; all false when the process is gone.
 struct ProcessState {
@@ -18,4 +18,4 @@ struct ProcessState {
 /// others. Reads one file of /proc for each.
 ProcessState state_of_process(std::uint32_t pid, std::uint32_t thread);
 
-}  // namespace acp::launcher
+}  // namespace acp
