@@ -298,6 +298,7 @@ class Daemon {
   void check() {
     const auto now = Clock::now();
     connections_.check();
+    if (is_part_running()) part_->keep_alive();
     if (now >= kill_at_ && part_ && !part_->is_gone()) {
       part_->give_up_keeper();
       send(HostMessageType::kKeeperGone);
@@ -318,11 +319,13 @@ class Daemon {
   }
 
   milliseconds time_to_next_deadline() const {
-    const auto next =
-        std::min({heartbeat_.next(), connections_.next(), kill_at_});
+    auto next = std::min({heartbeat_.next(), connections_.next(), kill_at_});
+    if (is_part_running()) next = std::min(next, part_->next_word());
     return std::max(std::chrono::ceil<milliseconds>(next - Clock::now()),
                     milliseconds(0));
   }
+
+  bool is_part_running() const { return has_started_ && !is_part_done_; }
 
   bool is_finished() const {
     return has_said_done_ && connections_.are_over() && queue_.size() == 0;

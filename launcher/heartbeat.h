@@ -1,5 +1,6 @@
 // Tells when a connection has been silent for too long, and when a sign of life
-// is due. Both ends of a connection between acprun and a daemon keep one.
+// is due. Both ends of a connection between acprun and a daemon keep one, and a
+// keeper keeps one for acprun or the daemon that has forked it.
 #pragma once
 
 #include <algorithm>

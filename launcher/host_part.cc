@@ -192,6 +192,13 @@ void HostPart::note_arrival(Phase phase) {
   }
 }
 
+void HostPart::keep_alive() {
+  const auto now = Heartbeat::Clock::now();
+  if (now < next_word_) return;
+  next_word_ = now + Heartbeat::kInterval;
+  keeper_.order(KeeperMessageType::kAlive);
+}
+
 void HostPart::lose_keeper() {
   loop_.forget(keeper_.fd());
   bootstrap_.catch_up();
@@ -234,6 +241,9 @@ void HostPart::take(const HostMessage& order) {
     case HostMessageType::kKill: keeper_.order(KeeperMessageType::kKill); break;
     case HostMessageType::kSignal:
       keeper_.order(KeeperMessageType::kSignal, order.value);
+      break;
+    case HostMessageType::kPause:
+      keeper_.order(KeeperMessageType::kPause);
       break;
     case HostMessageType::kAbsent: take_absence(order.value); break;
     case HostMessageType::kNoRoute: take_no_route(order.text); break;

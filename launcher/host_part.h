@@ -13,6 +13,7 @@
 #include "launcher/bootstrap_server.h"
 #include "launcher/card_cache.h"
 #include "launcher/event_loop.h"
+#include "launcher/heartbeat.h"
 #include "launcher/host_message.h"
 #include "launcher/host_work.h"
 #include "launcher/keeper_connection.h"
@@ -45,9 +46,17 @@ class HostPart {
   /// that rank is on another host.
   UniqueFd take_input() { return std::move(input_); }
 
-  /// Carries out one of kWelcome, kTable, kGo, kEnd, kKill, kSignal, kAbsent,
-  /// kNoRoute, kWantAddress and kAddress.
+  /// Carries out one of kWelcome, kTable, kGo, kEnd, kKill, kSignal, kPause,
+  /// kAbsent, kNoRoute, kWantAddress and kAddress.
   void take(const HostMessage& order);
+
+  /// In a job on several hosts: tells the keeper every Heartbeat::kInterval
+  /// that this process lives. A keeper that has heard so once, and then hears
+  /// nothing for Heartbeat::kSilence, kills the ranks. Call it after every
+  /// event and at the time next_word().
+  void keep_alive();
+
+  Heartbeat::Clock::time_point next_word() const { return next_word_; }
 
   std::vector<RankLook> look() const;
 
@@ -88,6 +97,8 @@ class HostPart {
   BootstrapServer bootstrap_;
   CardCache cards_;  ///< Address cards of ranks on other hosts.
   KeeperConnection keeper_;
+  Heartbeat::Clock::time_point
+      next_word_{};                   ///< Time of the next word to the keeper.
   std::vector<std::uint32_t> ranks_;  ///< Numbers at launch, by slot.
   std::vector<std::uint32_t> pids_;   ///< By slot; 0: not running.
   UniqueFd input_;  ///< To the rank that reads standard input, until taken.

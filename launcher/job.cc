@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/host_facts.h"
 #include "base/log.h"
 #include "launcher/daemon_connections.h"
 #include "launcher/descendants.h"
@@ -29,6 +30,7 @@
 #include "launcher/job_verdict.h"
 #include "launcher/look_round.h"
 #include "launcher/output.h"
+#include "launcher/own_stop.h"
 #include "launcher/program_name.h"
 #include "launcher/program_pieces.h"
 #include "launcher/rank_hosts.h"
@@ -89,6 +91,7 @@ class Job {
     }
     while (gone_.size() < plan_.hosts.size()) {
       loop_.turn(time_to_next_deadline());
+      own_stop_.note_turn(Clock::now());
       connections_.check();
       check_deadlines();
       return_credits();
@@ -178,6 +181,7 @@ class Job {
 
   /// Reports come from this host and from all others.
   void take_report(HostMessage report) {
+    own_stop_.note_turn(Clock::now());
     if (report.host >= plan_.hosts.size() ||
         (is_about_rank(report.type) && report.rank >= plan_.options.procs)) {
       return;
@@ -304,6 +308,12 @@ class Job {
 
   pid_t own_keeper() const { return part_ ? part_->keeper_pid() : 0; }
 
+  /// In a job on one host nothing is lost when acprun is stopped: the ranks
+  /// wait for it, at the latest in acp_finalize.
+  bool is_watched_by_keeper() const {
+    return part_ && !part_->is_gone() && plan_.has_other_hosts();
+  }
+
   void take_failed_host(const HostMessage& report) {
     Reason reason = decode_reason(report.text);
     Verdict verdict = without_rank(Cause::kHostFailed, report.value);
@@ -330,10 +340,11 @@ class Job {
       verdict_.note_passed_on(signal);
       order_all(HostMessageType::kSignal, signal);
       if (signal == SIGTSTP) {
-        connections_.send({HostMessageType::kPause, kEveryHost});
+        order_all(HostMessageType::kPause);
         // acprun stops, and the shell shows its prompt. After "fg" acprun gets
         // SIGCONT and passes it on.
         ::kill(::getpid(), SIGSTOP);
+        own_stop_.forgive(Clock::now());
       }
       if (signal == SIGCONT) input_.resume();
     }
@@ -406,12 +417,33 @@ class Job {
   /// The first failure ends the job; later ones follow from it. Daemons answer
   /// the order to end with looks, for the summary.
   void fail(Verdict verdict) {
+    if (auto stop = blame_own_stop(verdict)) verdict = std::move(*stop);
     locate(verdict);
     if (!verdict_.set(std::move(verdict), Clock::now())) return;
     bootstrap_.stop_judging();
     if (part_) looks_at_end_ = part_->look();
     order_all(HostMessageType::kEnd, verdict_.grace().count(),
               describe_end(verdict_.get(), where_it_failed(), waits()));
+  }
+
+  /// Hosts that end, and ranks that keepers kill, when acprun was stopped for
+  /// too long are no cause. Their ends are only known when acprun runs again.
+  std::optional<Verdict> blame_own_stop(const Verdict& verdict) const {
+    const bool may_follow =
+        verdict.cause == Cause::kHostLost ||
+        verdict.cause == Cause::kKeeperLost ||
+        (verdict.cause == Cause::kSignaled && verdict.value == SIGKILL);
+    const auto stop = own_stop_.cause_at(Clock::now());
+    if (!plan_.has_other_hosts() || !may_follow || !stop) return std::nullopt;
+    Verdict own = without_rank(Cause::kHostLost, 0);
+    own.text = fmt::format(
+        "acprun itself (pid {} on {}) was stopped, or hung, for {:.0f} s, and "
+        "the other hosts ended their parts of the job",
+        ::getpid(), host_name(), std::chrono::duration<double>(*stop).count());
+    own.advice =
+        "see what stopped it: a stop of more than 9 s ends a job on several "
+        "hosts, unless it comes by Ctrl-Z (SIGTSTP), which stops the ranks too";
+    return own;
   }
 
   /// Writes into a verdict the host of its rank, and the rank's group.
@@ -456,6 +488,7 @@ class Job {
   }
 
   void check_deadlines() {
+    if (is_watched_by_keeper()) part_->keep_alive();
     if (verdict_.is_set()) {
       // A keeper or a daemon does not do its work, for example because it was
       // stopped.
@@ -482,6 +515,7 @@ class Job {
 
   milliseconds time_to_next_deadline() const {
     auto next = std::min({verdict_.next(), connections_.next(), input_.next()});
+    if (is_watched_by_keeper()) next = std::min(next, part_->next_word());
     if (!verdict_.is_set()) next = std::min(next, limits_->next());
     if (next == Clock::time_point::max()) return kForEver;
     return std::max(std::chrono::ceil<milliseconds>(next - Clock::now()),
@@ -563,6 +597,7 @@ class Job {
 
   std::set<std::uint32_t> gone_;  ///< Hosts on which no rank is left.
   JobVerdict verdict_;
+  OwnStop own_stop_;
 };
 
 }  // namespace

@@ -16,9 +16,12 @@
 #include <cerrno>
 #include <chrono>
 #include <limits>
+#include <optional>
 
+#include "base/log.h"
 #include "launcher/copied_program.h"
 #include "launcher/descendants.h"
+#include "launcher/heartbeat.h"
 #include "launcher/keeper_messages.h"
 
 namespace acp::launcher {
@@ -100,6 +103,7 @@ class Keeper {
 
   void watch() {
     while (!reap()) {
+      check_silence();
       if (is_ending_ && Clock::now() >= deadline_) {
         end_descendants({}, kKillLimit, 0);
         reap();
@@ -109,23 +113,50 @@ class Keeper {
     }
   }
 
+  /// Says why the ranks were killed, if acprun has not ordered it. Comes last:
+  /// the reader may be stopped as well, and then the line is dropped.
+  void tell_silence() const {
+    pollfd reader{STDERR_FILENO, POLLOUT, 0};
+    if (!was_silent_ || ::poll(&reader, 1, 0) != 1) return;
+    log_error(
+        "the keeper has heard nothing from its acprun (pid {}) for {} s, and "
+        "has killed the ranks of this host",
+        ::getppid(), Heartbeat::kSilence.count());
+  }
+
  private:
+  /// The part of a job that a stopped or stuck process leads must not go on
+  /// when the other hosts have ended theirs.
+  void check_silence() {
+    if (!parent_ || is_ending_) return;
+    const auto now = Clock::now();
+    // The keeper sends no words, but this tells that it was itself stopped.
+    (void)parent_->is_word_due(now);
+    if (!parent_->is_silent(now)) return;
+    was_silent_ = true;
+    remove_copied_program(copied_program_);
+    end_within(milliseconds(0));
+  }
+
   void wait_for_event() {
     pollfd events[2] = {{control_.get(), POLLIN, 0},
                         {children_.get(), POLLIN, 0}};
-    int timeout = -1;
-    if (is_ending_) {
-      const auto left =
-          std::chrono::ceil<milliseconds>(deadline_ - Clock::now());
-      timeout = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
-    }
-    if (::poll(events, 2, timeout) <= 0) return;
+    if (::poll(events, 2, time_to_next_deadline()) <= 0) return;
     if (events[1].revents != 0) {
       signalfd_siginfo info{};
       while (::read(children_.get(), &info, sizeof info) > 0) {
       }
     }
     if (events[0].revents != 0) take_order();
+  }
+
+  /// In milliseconds, as poll() takes it.
+  int time_to_next_deadline() const {
+    auto next = is_ending_ ? deadline_ : Clock::time_point::max();
+    if (parent_ && !is_ending_) next = parent_->next();
+    if (next == Clock::time_point::max()) return -1;
+    const auto left = std::chrono::ceil<milliseconds>(next - Clock::now());
+    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
   }
 
   /// A closed connection counts as the order to end at once, because acprun or
@@ -149,6 +180,13 @@ class Keeper {
         signal_descendants(SIGTERM, {});
         signal_descendants(SIGCONT, {});
         end_within(milliseconds(message.value));
+        break;
+      case KeeperMessageType::kAlive:
+        if (!parent_) parent_.emplace();
+        parent_->hear(Clock::now());
+        break;
+      case KeeperMessageType::kPause:
+        if (parent_) parent_->pause();
         break;
       default: end_within(milliseconds(0));
     }
@@ -224,9 +262,12 @@ class Keeper {
   std::span<const SpawnRequest> requests_;
   /// HostWork::copied_program.
   const std::string& copied_program_;
-  std::vector<pid_t> pids_;     ///< By slot; not positive: not running.
-  std::ptrdiff_t living_ = 0;   ///< Ranks that have not ended.
-  bool is_ending_ = false;      ///< Set by end_within(), never cleared.
+  std::vector<pid_t> pids_;    ///< By slot; not positive: not running.
+  std::ptrdiff_t living_ = 0;  ///< Ranks that have not ended.
+  /// acprun, or the daemon of this host. Empty until its first kAlive.
+  std::optional<Heartbeat> parent_;
+  bool was_silent_ = false;  ///< Set by check_silence(): the ranks end for it.
+  bool is_ending_ = false;   ///< Set by end_within(), never cleared.
   Clock::time_point deadline_;  ///< Time of SIGKILL while is_ending_.
 };
 
@@ -240,6 +281,7 @@ void run_keeper(UniqueFd control,
     keeper.prepare();
     keeper.start_ranks();
     keeper.watch();
+    keeper.tell_silence();
   }
   // The daemon may be killed before it has seen this end.
   remove_copied_program(copied_program);

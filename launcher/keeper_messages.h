@@ -11,6 +11,9 @@ enum class KeeperMessageType : std::uint32_t {
   kSignal,       ///< To keeper. value: signal for every rank.
   kEnd,          ///< To keeper. value: milliseconds until SIGKILL.
   kKill,         ///< To keeper.
+  kAlive,        ///< To keeper, in a job on several hosts, every 3 s.
+  kPause,        ///< To keeper. The sender is about to be stopped: its silence
+                 ///< is no death.
   kStarted,      ///< From keeper. slot; value: process id.
   kStartFailed,  ///< From keeper. slot; value: errno of the fork.
   kExited,       ///< From keeper. slot; value: wait status; stage; error.

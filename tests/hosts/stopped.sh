@@ -1,16 +1,21 @@
 #!/bin/sh
-# Stops a rank of a job that no network speaks to, and looks how the job ends. The rank
-# is on the first host or on the other one, under acprun, mpiexec and mpirun, or in a
-# job on one host. The others wait in acp_sync, and one of them names it. The jobs wait
-# for the limit side by side.
+# Stops one process of a job, and looks how the job ends. Jobs wait for the limits of
+# silence side by side:
+#   - a rank is stopped that no network speaks to, on the first host and on the other
+#     one, under acprun, mpiexec and mpirun, and in jobs on one host. The others wait in
+#     acp_sync, and one of them names it
+#   - acprun is stopped. Its own host ends as the other one does, and acprun blames
+#     no other host when it runs again
+#   - acprun is stopped with all ranks, as by ^Z, for longer than every limit. The job
+#     goes on
 #
-#   with-hosts -n 2 -- stopped.sh ACPRUN TALK [LAUNCHER...]
-#                                   LAUNCHER: mpiexec.hydra, mpirun.openmpi
+#   with-hosts -n 2 -- stopped.sh ACPRUN STEADY TALK [LAUNCHER...]
+#                                          LAUNCHER: mpiexec.hydra, mpirun.openmpi
 set -eu
 # shellcheck source=tests/hosts/eventually.sh
 . "$HOST_TOOLS/eventually.sh"
-acprun=$1 talk=$2
-shift 2
+acprun=$1 steady=$2 talk=$3
+shift 3
 launchers=" $* "
 output=$TMPDIR/none
 : >"$output"
@@ -61,6 +66,51 @@ if has mpirun.openmpi; then
     --mca oob_tcp_if_include eth0 --host 10.88.0.1:8,10.88.0.2:8 --map-by ppr:2:node -n 4
 fi
 
+# --- jobs of which acprun stops --------------------------------------------------------
+
+is_stopped() { grep -q '^State:.*T' "/proc/$1/status"; }
+begins() { grep -q 'first round' "$TMPDIR/$1"; }
+# Whether a rank of the job of steady with this number of seconds runs.
+runs() { # seconds
+  for pid in $(ip netns pids h1) $(ip netns pids h2); do
+    ! tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -q "^$steady $1 " || return 0
+  done
+  return 1
+}
+runs_no_more() { ! runs "$1"; }
+
+start acprun.stopped "$HOST_TOOLS/job" "$acprun" --acp-startermemsize=1M "$steady" 100
+stopped=$last
+output=$TMPDIR/acprun.stopped
+eventually begins acprun.stopped || fail "no first round of the job whose acprun stops"
+kill -STOP "$stopped"
+begin=$(now_ms)
+start acprun.paused "$HOST_TOOLS/job" "$acprun" --acp-startermemsize=1M "$steady" 3
+paused=$last
+output=$TMPDIR/acprun.paused
+eventually begins acprun.paused || fail "no first round of the job that is paused"
+kill -TSTP "$paused"
+eventually is_stopped "$paused" || fail "acprun did not stop itself"
+pause_begin=$(now_ms)
+
+output=$TMPDIR/acprun.stopped
+eventually runs_no_more 100 || fail "ranks go on beside an acprun that is stopped"
+took=$(($(now_ms) - begin))
+echo "acprun.stopped: no rank was left after $took ms"
+test $took -le 18000 || fail "ranks went on for $took ms"
+is_stopped "$stopped" || fail "acprun was not stopped meanwhile"
+kill -CONT "$stopped"
+status=0
+wait "$stopped" || status=$?
+output=$TMPDIR/acprun.stopped
+test $status = 125 || fail "the status of the acprun that was stopped is $status"
+grep -q '^acprun: acprun itself (pid [0-9]* on h1) was stopped, or hung, for [0-9]* s' \
+  "$output" || fail "acprun does not say that it was stopped"
+! grep '^acprun: ' "$output" | grep -q 'h2\|10\.88\.0\.2\|is lost' ||
+  fail "acprun blames another host"
+grep -q 'the keeper has heard nothing from its acprun (pid [0-9]*) for 12 s' "$output" ||
+  fail "the keeper says nothing"
+
 # --- their ends ---------------------------------------------------------------------
 
 for job in $lost; do
@@ -78,9 +128,21 @@ LINE
   echo "$name: status $status: $(grep -m1 'is lost: ' "$output" | cut -c 1-100)..."
 done
 
+# At least 3 s more than every limit.
+until test $(($(now_ms) - pause_begin)) -gt 15000; do
+  sleep 0.2 # the pause itself
+done
+output=$TMPDIR/acprun.paused
+kill -CONT "$paused"
+status=0
+wait "$paused" || status=$?
+test $status = 0 || fail "the job that was paused ended with status $status"
+grep -q "rounds were exact" "$output" || fail "the job that was paused said nothing"
+! grep -q "lost\|heard" "$output" || fail "the pause was taken for a death"
+
 none_left() {
   for pid in $(ip netns pids h1) $(ip netns pids h2); do
-    ! grep -qx 'talk\|acprun' "/proc/$pid/comm" 2>/dev/null || return 1
+    ! grep -qx 'talk\|steady\|acprun' "/proc/$pid/comm" 2>/dev/null || return 1
   done
 }
 eventually none_left || fail "processes are left"

@@ -281,21 +281,38 @@ TEST_CASE("launcher hosts: a daemon of a tree that falls silent ends the job",
   CHECK(middle.is_all_gone());
 }
 
-TEST_CASE("launcher hosts: a daemon that hears nothing ends and says so",
+/// acprun's own host is no exception. acprun learns of the ends of other hosts
+/// when it runs again, and they are not their failures. The daemon of b is
+/// stopped as well, so only its keeper can end rank 2.
+TEST_CASE("launcher hosts: all hosts of a stopped acprun end and say so",
           "[launcher][hosts]") {
   const RemoteShell shell;
   Running job(job_at(shell, "after init"));
   REQUIRE(job.wait_for("ready", 3));
-  REQUIRE(::kill(job.pid(), SIGSTOP) == 0);
   const pid_t daemon = daemon_of(job, "a");
-  REQUIRE(daemon > 0);
-  CHECK(eventually(
-      [&] { return std::ranges::count(job.everybody(), daemon) == 0; }));
+  const pid_t stopped_daemon = daemon_of(job, "b");
+  const pid_t rank = job.rank(0);
+  const pid_t rank_of_b = job.rank(2);
+  for (const pid_t process : {daemon, stopped_daemon, rank, rank_of_b}) {
+    REQUIRE(process > 0);
+  }
+  REQUIRE(::kill(job.pid(), SIGSTOP) == 0);
+  REQUIRE(::kill(stopped_daemon, SIGSTOP) == 0);
+  for (const pid_t process : {daemon, rank, rank_of_b}) {
+    CHECK(eventually(
+        [&] { return std::ranges::count(job.everybody(), process) == 0; }));
+  }
+  REQUIRE(::kill(stopped_daemon, SIGCONT) == 0);
   REQUIRE(::kill(job.pid(), SIGCONT) == 0);
   const Outcome outcome = job.finish();
   INFO(outcome.err);
   CHECK(outcome.status == 125);
   CHECK(contains(outcome.err, "nothing was heard from acprun for 12 s"));
+  CHECK(contains(outcome.err, "the keeper has heard nothing from its acprun"));
+  CHECK(contains(outcome.err,
+                 "acprun itself (pid " + std::to_string(job.pid()) + " on "));
+  CHECK_FALSE(contains(outcome.err, "host a with rank 1"));
+  CHECK_FALSE(contains(outcome.err, "host b with rank 2"));
   CHECK(job.is_all_gone());
 }
 
