@@ -11,6 +11,7 @@
 
 #include <cerrno>
 
+#include "base/log.h"
 #include "launcher/words.h"
 
 namespace acp::launcher {
@@ -83,6 +84,7 @@ StartedChild start_child(const ChildPlan& plan, const sigset_t& mask) {
 }
 
 void end_like(int wait_status) {
+  deliver_log(kLastLinesLimit);
   if (WIFSIGNALED(wait_status)) {
     const rlimit none{};
     ::setrlimit(RLIMIT_CORE, &none);

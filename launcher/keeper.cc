@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <deque>
 #include <limits>
 #include <optional>
 
@@ -107,17 +108,18 @@ class Keeper {
       if (is_ending_ && Clock::now() >= deadline_) {
         end_descendants({}, kKillLimit, 0);
         reap();
-        return;
+        break;
       }
       wait_for_event();
     }
+    while (!reports_.empty())
+      wait_for_room();
   }
 
   /// Says why the ranks were killed, if acprun has not ordered it. Comes last:
   /// the reader may be stopped as well, and then the line is dropped.
   void tell_silence() const {
-    pollfd reader{STDERR_FILENO, POLLOUT, 0};
-    if (!was_silent_ || ::poll(&reader, 1, 0) != 1) return;
+    if (!was_silent_) return;
     log_error(
         "the keeper has heard nothing from its acprun (pid {}) for {} s, and "
         "has killed the ranks of this host",
@@ -138,8 +140,10 @@ class Keeper {
     end_within(milliseconds(0));
   }
 
+  /// Reports go out before an order is taken, which may end ranks.
   void wait_for_event() {
-    pollfd events[2] = {{control_.get(), POLLIN, 0},
+    const short wanted = reports_.empty() ? POLLIN : POLLIN | POLLOUT;
+    pollfd events[2] = {{control_.get(), wanted, 0},
                         {children_.get(), POLLIN, 0}};
     if (::poll(events, 2, time_to_next_deadline()) <= 0) return;
     if (events[1].revents != 0) {
@@ -147,7 +151,15 @@ class Keeper {
       while (::read(children_.get(), &info, sizeof info) > 0) {
       }
     }
-    if (events[0].revents != 0) take_order();
+    send_reports();
+    if ((events[0].revents & ~POLLOUT) != 0) take_order();
+  }
+
+  /// Some reports are left when no rank is: acprun takes them, or dies.
+  void wait_for_room() {
+    pollfd room{control_.get(), POLLOUT, 0};
+    ::poll(&room, 1, -1);
+    send_reports();
   }
 
   /// In milliseconds, as poll() takes it.
@@ -252,9 +264,22 @@ class Keeper {
   }
 
   void tell(const KeeperMessage& message) {
-    // A failed send means that acprun is gone; the next poll notices.
-    [[maybe_unused]] const ssize_t n =
-        ::send(control_.get(), &message, sizeof message, MSG_NOSIGNAL);
+    reports_.push_back(message);
+    send_reports();
+  }
+
+  /// Never blocks: an acprun that was stopped reads nothing, and the ranks have
+  /// to be served meanwhile. A failed send means that acprun is gone; the next
+  /// poll notices.
+  void send_reports() {
+    while (!reports_.empty()) {
+      const ssize_t n =
+          ::send(control_.get(), &reports_.front(), sizeof reports_.front(),
+                 MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return;
+      reports_.pop_front();
+    }
   }
 
   UniqueFd control_;
@@ -262,8 +287,9 @@ class Keeper {
   std::span<const SpawnRequest> requests_;
   /// HostWork::copied_program.
   const std::string& copied_program_;
-  std::vector<pid_t> pids_;    ///< By slot; not positive: not running.
-  std::ptrdiff_t living_ = 0;  ///< Ranks that have not ended.
+  std::deque<KeeperMessage> reports_;  ///< Not yet sent, the oldest first.
+  std::vector<pid_t> pids_;            ///< By slot; not positive: not running.
+  std::ptrdiff_t living_ = 0;          ///< Ranks that have not ended.
   /// acprun, or the daemon of this host. Empty until its first kAlive.
   std::optional<Heartbeat> parent_;
   bool was_silent_ = false;  ///< Set by check_silence(): the ranks end for it.
@@ -285,6 +311,7 @@ void run_keeper(UniqueFd control,
   }
   // The daemon may be killed before it has seen this end.
   remove_copied_program(copied_program);
+  deliver_log(kLastLinesLimit);
   // _exit, because functions that acprun registered with atexit must not run in
   // the keeper.
   ::_exit(0);

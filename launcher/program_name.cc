@@ -20,6 +20,8 @@ std::string_view program_name() noexcept {
 void set_program_name(std::string_view name) {
   name_of_program = name;
   set_log_prefix(name);
+  // When the job is over, a reader that takes nothing may not keep a launcher.
+  set_log_exit_limit(kLastLinesLimit);
 }
 
 }  // namespace acp::launcher

@@ -27,6 +27,7 @@ void leave_ending_job() noexcept {
   const Settings* settings = g_settings.load(std::memory_order_acquire);
   if (settings != nullptr && settings->text(SettingId::kErrors) == "abort") {
     runtime::flush_output();
+    deliver_log(kLastLinesLimit);
     ::_exit(1);
   }
 }

@@ -3,8 +3,6 @@
 // of start and end.
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "acp/extension.h"
 #include "acp/infrastructure.h"
 #include "api/current_task.h"
@@ -48,12 +46,11 @@ void acp_abort(const char* str) {
     mine->abort(text, acp::api::error_number());
   }
   const int error = acp::api::error_number();
-  if (error == 0) {
-    std::fprintf(stderr, "acp: acp_abort: %s\n", text);
-  } else {
-    std::fprintf(stderr, "acp: acp_abort: %s (acp_errno %d: %s)\n", text, error,
-                 acpx_strerror(error));
-  }
+  acp::log_last_words(error == 0
+                          ? fmt::format("acp_abort: {}", text)
+                          : fmt::format("acp_abort: {} (acp_errno {}: {})",
+                                        text, error, acpx_strerror(error)));
+  acp::deliver_log(acp::kLastLinesLimit);
   _exit(1);
 }
 

@@ -53,6 +53,7 @@ void end_job_after_error(std::string_view text) noexcept {
     mine->abort_after_error(text);
   }
   runtime::flush_output();
+  deliver_log(kLastLinesLimit);
   ::_exit(1);  // There is no task yet; the launcher ends the other ranks.
 }
 

@@ -1,24 +1,26 @@
-// Formats log lines and writes each with one system call. Any thread may call
-// it. It takes a mutex, so a child may use it between fork and exec only after
-// unlock_log_in_child().
+// Formats log lines, limits equal ones, and passes them to LogOutput. Any
+// thread may call it, also with the engine's mutex held. It takes a mutex, so a
+// child may use it between fork and exec only after keep_log_in_children().
 #include "base/log.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <string>
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/immortal.h"
 #include "base/log_forward.h"
+#include "base/log_output.h"
 #include "base/repeat_limit.h"
 
 namespace acp {
@@ -34,10 +36,11 @@ std::atomic<LogLine> g_forward{nullptr};  // in a module: the program's log
 /// The thread that has an ErrorsAs, and its level; 0: no thread has.
 std::atomic<pthread_t> g_quiet_thread{0};
 std::atomic<LogLevel> g_quiet_level{LogLevel::kError};
-std::mutex g_mutex;  // guards the next two
-// NOLINTBEGIN(*-global-*): shown by every line; a process has one stderr
-Immortal<std::string> g_prefix;
+std::atomic<Duration> g_exit_limit{Duration::max()};
+std::mutex g_mutex;  // guards the next, and the order of lines
+// NOLINTBEGIN(*-global-*): a process has one stderr
 Immortal<RepeatLimit> g_limit;
+Immortal<LogOutput> g_output;
 
 // NOLINTEND(*-global-*)
 
@@ -47,45 +50,52 @@ const char* level_name(LogLevel level) noexcept {
   return kNames[static_cast<std::size_t>(level)];
 }
 
-/// Writes a line. The caller holds the mutex, which keeps the prefix and the
-/// order of lines.
-void write_line(std::string_view kind, std::string_view text) {
-  std::string line = "acp: ";
-  if (!g_prefix->empty()) {
-    line += *g_prefix;
-    line += ": ";
-  }
-  line += kind;
-  line += ": ";
-  line += text;
-  line += '\n';
-  // The result is ignored: without stderr there is no way to report it.
-  [[maybe_unused]] const ssize_t n =
-      ::write(STDERR_FILENO, line.data(), line.size());
+void report_held(std::string_view text, std::uint64_t count) {
+  g_output->put(fmt::format("{} more times", count), text);
 }
 
-void report_held(std::string_view text, std::uint64_t count) {
-  write_line(fmt::format("{} more times", count), text);
+/// Lets a line through that cannot be remembered for lack of memory.
+bool is_admitted(std::string_view text) noexcept {
+  try {
+    return g_limit->admit(text, SteadyClock().now(), report_held);
+  } catch (const std::bad_alloc&) {
+    return true;
+  }
+}
+
+void before_fork() {
+  g_mutex.lock();
+  g_output->lock();
+}
+
+void after_fork() {
+  g_output->unlock();
+  g_mutex.unlock();
+}
+
+void after_fork_in_child() {
+  *g_limit = RepeatLimit();
+  g_output->unlock_in_child();
+  g_mutex.unlock();
+}
+
+/// exit() runs it after the functions of atexit() and after the destructors of
+/// static objects, which may log.
+[[gnu::destructor]] void deliver_at_exit() {
+  deliver_log(g_exit_limit.load(std::memory_order_relaxed));
 }
 
 }  // namespace
 
 void set_log_prefix(std::string_view prefix) {
   const std::lock_guard lock(g_mutex);
-  *g_prefix = prefix;
+  g_output->set_head(prefix.empty() ? "acp: "
+                                    : fmt::format("acp: {}: ", prefix));
 }
 
-void lock_log() {
-  g_mutex.lock();
-}
-
-void unlock_log() {
-  g_mutex.unlock();
-}
-
-void unlock_log_in_child() {
-  *g_limit = RepeatLimit();
-  g_mutex.unlock();
+void keep_log_in_children() noexcept {
+  [[maybe_unused]] static const int result =
+      ::pthread_atfork(&before_fork, &after_fork, &after_fork_in_child);
 }
 
 void set_log_level(LogLevel level) noexcept {
@@ -121,9 +131,10 @@ void log_line(LogLevel level, std::string_view text) noexcept {
   }
   const int saved_errno = errno;
   {
+    keep_log_in_children();
     const std::lock_guard lock(g_mutex);
-    if (g_limit->admit(text, SteadyClock().now(), report_held)) {
-      write_line(level_name(level), text);
+    if (is_admitted(text)) {
+      g_output->put(level_name(level), text);
     }
   }
   const auto action = g_error_action.load(std::memory_order_relaxed);
@@ -133,6 +144,27 @@ void log_line(LogLevel level, std::string_view text) noexcept {
     g_is_in_action.store(false, std::memory_order_release);
   }
   errno = saved_errno;
+}
+
+void log_formatted(LogLevel level,
+                   fmt::string_view format,
+                   fmt::format_args args) noexcept {
+  std::array<char, 1000> text;
+  const auto formatted =
+      fmt::vformat_to_n(text.data(), text.size(), format, args);
+  if (formatted.size > text.size()) {
+    try {
+      log_line(level, fmt::vformat(format, args));
+      return;
+    } catch (const std::bad_alloc&) {  // The line is truncated.
+    }
+  }
+  log_line(level, {text.data(), std::min(formatted.size, text.size())});
+}
+
+void log_last_words(std::string_view text) noexcept {
+  keep_log_in_children();
+  g_output->put("", text);
 }
 
 ErrorsAs::ErrorsAs(LogLevel level) noexcept {
@@ -149,6 +181,14 @@ void log_held_lines() noexcept {
   g_limit->report_all(report_held);
 }
 
+void deliver_log(Duration limit) noexcept {
+  (void)g_output->deliver(limit);
+}
+
+void set_log_exit_limit(Duration limit) noexcept {
+  g_exit_limit.store(limit, std::memory_order_relaxed);
+}
+
 void set_error_action(ErrorAction action) noexcept {
   g_error_action.store(action, std::memory_order_relaxed);
 }
@@ -163,10 +203,14 @@ const char* errno_text(int error) noexcept {
 void assertion_failed(const char* condition,
                       const char* file,
                       int line) noexcept {
-  std::fprintf(stderr,
-               "acp: internal error: %s does not hold (%s:%d); "
-               "this is a bug in the library\n",
-               condition, file, line);
+  std::array<char, 500> text;
+  const auto formatted =
+      fmt::format_to_n(text.data(), text.size(),
+                       "internal error: {} does not hold ({}:{}); this is a "
+                       "bug in the library",
+                       condition, file, line);
+  log_last_words({text.data(), std::min(formatted.size, text.size())});
+  deliver_log(kLastLinesLimit);
   std::abort();
 }
 

@@ -5,6 +5,9 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
+
+#include "base/clock.h"
 
 namespace acp {
 
@@ -15,13 +18,11 @@ enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug, kTrace };
 /// Thread-safe.
 void set_log_prefix(std::string_view prefix);
 
-/// The handlers of fork() call these, so that no other thread is inside
-/// log_line() or set_log_prefix() during the fork and the child can use both.
-void lock_log();
-void unlock_log();
-/// Unlocks the log in the child, and forgets the lines that the parent held
-/// back.
-void unlock_log_in_child();
+/// From now on a child made by fork() can use the log, whatever other threads
+/// do with it during the fork. The child forgets the lines that its parent has
+/// held back or not yet delivered. A function with pthread_atfork() handlers
+/// that log calls this one first. Thread-safe.
+void keep_log_in_children() noexcept;
 
 void set_log_level(LogLevel level) noexcept;
 bool log_enabled(LogLevel level) noexcept;
@@ -29,11 +30,28 @@ bool log_enabled(LogLevel level) noexcept;
 /// Writes "acp: PREFIX: LEVEL: text\n" in one write(2), so lines of several
 /// processes never mix. At most RepeatLimit::kLinesASecond equal lines appear
 /// in a second; the next line, or log_held_lines(), reports how many more there
-/// were. Thread-safe. Preserves errno.
+/// were. Never blocks on standard error: LogOutput keeps lines for a slow
+/// reader. Thread-safe. Preserves errno.
 void log_line(LogLevel level, std::string_view text) noexcept;
+
+/// Writes "acp: PREFIX: text\n", whatever the level is: the words with which a
+/// process ends its job. Thread-safe. Never blocks.
+void log_last_words(std::string_view text) noexcept;
 
 /// Reports how often each line was held back. Call it before the process ends.
 void log_held_lines() noexcept;
+
+/// Time for the lines of a process that ends its job, when the reader of its
+/// standard error does not read.
+inline constexpr Duration kLastLinesLimit = std::chrono::milliseconds(500);
+
+/// Waits until standard error has taken all lines, at most `limit`. Call it
+/// before _exit() and abort(); exit() waits by itself.
+void deliver_log(Duration limit) noexcept;
+
+/// Sets how long exit() waits for lines that standard error has not taken. The
+/// default is for ever, as C does for its stdout: nothing is lost.
+void set_log_exit_limit(Duration limit) noexcept;
 
 /// While it lives, errors of this thread are only messages of `level`: another
 /// way is tried after a failure. One at a time in a process.
@@ -56,10 +74,16 @@ void set_error_action(ErrorAction action) noexcept;
 /// The text of an errno value, thread-safe.
 const char* errno_text(int error) noexcept;
 
+/// log_line() with a text that it formats. Needs no memory for a text of up to
+/// 1,000 bytes; a longer one is truncated when there is no memory.
+void log_formatted(LogLevel level,
+                   fmt::string_view format,
+                   fmt::format_args args) noexcept;
+
 template <typename... Args>
 void log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
   if (log_enabled(level)) {
-    log_line(level, fmt::format(format, std::forward<Args>(args)...));
+    log_formatted(level, format, fmt::make_format_args(args...));
   }
 }
 

@@ -14,7 +14,8 @@ namespace acp::runtime {
 void buffer_output_by_line(const Settings& settings) noexcept;
 
 /// Writes out the text that is left in stdout's buffer, unless another thread
-/// is writing at this moment. A thread that ends the job must not wait for it.
+/// is writing at this moment. A thread that ends the job must not wait for it,
+/// and waits at most half a second for the reader of stdout.
 void flush_output() noexcept;
 
 }  // namespace acp::runtime

@@ -402,8 +402,7 @@ void Task::abort(std::string_view text, int error) {
                                status_text(static_cast<Status>(error)));
   const std::string why = fmt::format("acp_abort: {}{}", text, reason);
   flush_output();
-  std::fprintf(stderr, "acp: rank %u on %s: %s\n", rank(), host_name().c_str(),
-               why.c_str());
+  log_last_words(why);
   leave_aborted(why);
 }
 
@@ -414,6 +413,7 @@ void Task::abort_after_error(std::string_view text) {
 
 void Task::leave_aborted(std::string_view why) {
   log_held_lines();
+  deliver_log(kLastLinesLimit);
   bootstrap_->abort(1, why);
   // The job ends even if this waits for a stream that another thread holds.
   std::fflush(nullptr);

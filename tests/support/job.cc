@@ -102,6 +102,13 @@ void Job::send(int signal) const {
   kill(pid_, signal);
 }
 
+bool Job::ends_unread(milliseconds limit) const {
+  pollfd process{static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)), POLLIN, 0};
+  const bool has_ended = poll(&process, 1, static_cast<int>(limit.count())) > 0;
+  close(process.fd);
+  return has_ended;
+}
+
 /// Reads output before it looks at the end of the process. poll reports both,
 /// and output that is still in the pipe must not be lost.
 Outcome Job::wait(milliseconds limit, const std::function<void()>& on_limit) {

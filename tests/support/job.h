@@ -36,6 +36,9 @@ class Job {
 
   void send(int signal) const;
 
+  /// Whether it ends within the limit while nobody reads its output.
+  bool ends_unread(std::chrono::milliseconds limit) const;
+
   /// Reads its output until it ends or the time is over. Then it calls
   /// `on_limit` and kills the launcher.
   Outcome wait(
