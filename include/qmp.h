@@ -522,8 +522,9 @@ QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num);
  *   (a node has left, or the job ends). After these three all global operations
  *   fail on this communicator, on all its nodes, with QMP_ERROR. Other
  *   communicators, and QMP_barrier of all nodes of the job, work on. The data
- *   given to a reduction stays as it was; that of a broadcast may have changed.
- *   After a call has returned no other node writes there. */
+ *   given to a reduction stays as it was; what a broadcast or QMP_comm_alltoall
+ *   writes may have changed. After a call has returned no other node writes
+ *   there. */
 
 /** Waits for all nodes. A node that leaves the job (exit(0),
  * QMP_finalize_msg_passing) instead of calling a barrier of the whole job meets
@@ -583,6 +584,19 @@ QMP_status_t QMP_comm_min_double(QMP_comm_t comm, double* value);
 /** Exclusive or. */
 QMP_status_t QMP_xor_ulong(unsigned long* value);
 QMP_status_t QMP_comm_xor_ulong(QMP_comm_t comm, unsigned long* value);
+/** Transposes blocks: block i of @p sendbuffer on node j becomes block j of
+ * @p recvbuffer on node i. For each other node of the communicator, this one
+ * has 67 KiB of library memory (QMP_MEMORY) from its first call on.
+ *
+ * @param recvbuffer  a block for each node; overlaps @p sendbuffer nowhere. May
+ *   have changed when the call fails
+ * @param sendbuffer  a block for each node; not changed
+ * @param count       bytes of a block, equal on all nodes
+ */
+QMP_status_t QMP_comm_alltoall(QMP_comm_t comm,
+                               char* recvbuffer,
+                               char* sendbuffer,
+                               int count);
 /** A reduction by a function of the program: f(a, b) leaves a op b in a.
  *
  * Operands combine in a fixed order, lower nodes first, that depends on the

@@ -41,6 +41,17 @@ module qmp_global
       integer(QMP_status_t) :: QMP_comm_broadcast
     end function
 
+    !> Block i of sendbuffer on node j becomes block j of recvbuffer on node i;
+    !> count is the bytes of a block. c_loc(a) of arrays of the program.
+    function QMP_comm_alltoall(comm, recvbuffer, sendbuffer, count) bind(C, &
+        name='QMP_comm_alltoall')
+      import
+      type(QMP_comm_t), value :: comm
+      type(c_ptr), value :: recvbuffer, sendbuffer
+      integer(c_int), value :: count
+      integer(QMP_status_t) :: QMP_comm_alltoall
+    end function
+
     !> Sums.
     function QMP_sum_int(value) bind(C, name='QMP_sum_int')
       import

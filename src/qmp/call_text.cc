@@ -33,11 +33,14 @@ constexpr std::array kTypes = {
                nullptr, nullptr}},
 };
 
+/// The function of a kind: kinds that stand alone first, then those of a type
+/// and an operator.
 const char* name_of(std::uint8_t kind) {
   switch (kind) {
     case kHandshake: return "a reduction";
     case kBroadcast: return "QMP_broadcast";
     case kBarrier: return "QMP_barrier";
+    case kAllToAll: return "QMP_comm_alltoall";
     case kUserFunction: return "QMP_binary_reduction";
     case kSplitNumber:
     case kSplitChoices: return "QMP_comm_split";

@@ -1,11 +1,14 @@
-// Reductions by recursive doubling, broadcasts along a binomial tree. Called by
+// Reductions by recursive doubling, broadcasts along a binomial tree, and
+// transpositions by rounds of pairs. Called by
 // global_api.cc and by splits; one thread at a time for a communicator. They
 // wait, so no lock may be held.
 #include "qmp/collective.h"
 
 #include <cstring>
 #include <utility>
+#include <vector>
 
+#include "acp/infrastructure.h"
 #include "qmp/channel_round.h"
 #include "qmp/operation.h"
 #include "qmp/partner.h"
@@ -54,6 +57,27 @@ QMP_status_t reduce_in(Operation& operation,
   return position.is_paired()
              ? Partner(operation, position.me + 1).send(mine, bytes)
              : QMP_SUCCESS;
+}
+
+/// One round of all_to_all().
+QMP_status_t exchange_blocks(Operation& operation,
+                             int round,
+                             std::byte* in,
+                             std::byte* out) {
+  const int nodes = operation.comm().nodes();
+  const int to = (operation.comm().me + round) % nodes;
+  const int from = (operation.comm().me + nodes - round) % nodes;
+  const std::size_t bytes = operation.bytes();
+  const auto* to_lanes = operation.lanes_to(to);
+  const auto* from_lanes = operation.lanes_to(from);
+  if (to_lanes == nullptr || from_lanes == nullptr) {
+    return QMP_NOMEM_ERR;
+  }
+  ChannelRound messages(operation, operation.tag());
+  messages.receive(*from_lanes, in + static_cast<std::size_t>(from) * bytes,
+                   bytes);
+  messages.send(*to_lanes, out + static_cast<std::size_t>(to) * bytes, bytes);
+  return messages.run();
 }
 
 class Nothing final : public Operator {
@@ -144,6 +168,41 @@ QMP_status_t broadcast(Job& job,
     round.send(*lanes, data, bytes);
   }
   return round.run();
+}
+
+/// In round r each node sends to the node r behind it, and receives from the
+/// node r before it. So every pair of nodes has one round, and no node gets two
+/// messages at a time. All nodes become partners, which tell each other of
+/// failures.
+QMP_status_t all_to_all(Job& job,
+                        QMP_comm_struct& comm,
+                        const char* function,
+                        std::byte* in,
+                        std::byte* out,
+                        std::size_t bytes) {
+  const auto mine = static_cast<std::size_t>(comm.me) * bytes;
+  if (comm.nodes() > 1) {
+    Operation operation(job, comm, function, kAllToAll, bytes);
+    if (!comm.has_all_partners) {
+      comm.has_all_partners = true;
+      std::vector<int> others = comm.ranks;
+      std::erase(others, acp_rank());
+      job.exchange.add_partners(*comm.revocation, others);
+    }
+    if (operation.is_revoked()) {
+      return operation.fail_revoked();
+    }
+    for (int round = 1; round < comm.nodes(); ++round) {
+      const QMP_status_t status = exchange_blocks(operation, round, in, out);
+      if (status != QMP_SUCCESS) {
+        return status;
+      }
+    }
+  }
+  if (bytes > 0) {
+    std::memcpy(in + mine, out + mine, bytes);
+  }
+  return QMP_SUCCESS;
 }
 
 QMP_status_t meet(Job& job, QMP_comm_struct& comm, const char* function) {

@@ -45,6 +45,15 @@ QMP_status_t broadcast(Job& job,
                        void* data,
                        std::size_t bytes);
 
+/// Block i of `out` on node j becomes block j of `in` on node i, for all pairs
+/// of nodes. A block has `bytes` bytes. `in` and `out` do not overlap.
+QMP_status_t all_to_all(Job& job,
+                        QMP_comm_struct& comm,
+                        const char* function,
+                        std::byte* in,
+                        std::byte* out,
+                        std::size_t bytes);
+
 QMP_status_t barrier(Job& job, QMP_comm_struct& comm, const char* function);
 
 /// A barrier by a reduction of 0 bytes, on the channels of the communicator.

@@ -52,6 +52,7 @@ struct QMP_comm_struct {
   std::array<qmp::Call, 16> recent;
   qmp::Revocation* revocation = nullptr;
   std::unordered_map<int, Lanes> lanes;
+  bool has_all_partners = false;  ///< QMP_comm_alltoall was called.
   qmp::Block scratch;  ///< Operands of short reductions, kept between them.
 
   int nodes() const { return static_cast<int>(ranks.size()); }

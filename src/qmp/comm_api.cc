@@ -93,7 +93,7 @@ int colors_in(const std::vector<Choice>& choices) {
 void refuse(Job& mine, const QMP_comm_struct& comm, std::uint32_t number) {
   std::vector<int> others = comm.ranks;
   std::erase(others, acp_rank());
-  mine.exchange.revoke(mine.exchange.join(number, std::move(others)),
+  mine.exchange.revoke(mine.exchange.join(number, others),
                        {1, acp_rank(), QMP_ERROR});
 }
 

@@ -70,7 +70,9 @@ class Exchange {
 
   /// The revocation of a communicator that this rank makes now; `partners` are
   /// the ranks to tell of a failure.
-  Revocation& join(std::uint32_t comm, std::vector<int> partners);
+  Revocation& join(std::uint32_t comm, const std::vector<int>& partners);
+  /// This rank exchanges messages with further ranks from now on.
+  void add_partners(Revocation& revocation, const std::vector<int>& ranks);
   void revoke(Revocation& revocation, const Revocation::Cause& cause);
   Revocation::Cause cause_of(const Revocation& revocation);
   bool has_parted(const Revocation& revocation,

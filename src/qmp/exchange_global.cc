@@ -3,7 +3,6 @@
 // Called by rounds, handshakes, job.cc, partition.cc and comm_api.cc. Nothing
 // here waits for a node.
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "acp/extension.h"
@@ -53,11 +52,18 @@ Revocation& Exchange::revocation_of(std::uint32_t comm) {
   return *found;
 }
 
-Revocation& Exchange::join(std::uint32_t comm, std::vector<int> partners) {
+Revocation& Exchange::join(std::uint32_t comm,
+                           const std::vector<int>& partners) {
   const std::lock_guard lock(lock_);
   Revocation& revocation = revocation_of(comm);
-  revocation.join(std::move(partners));
+  revocation.join(partners);
   return revocation;
+}
+
+void Exchange::add_partners(Revocation& revocation,
+                            const std::vector<int>& ranks) {
+  const std::lock_guard lock(lock_);
+  revocation.add_partners(ranks);
 }
 
 void Exchange::revoke(Revocation& revocation, const Revocation::Cause& cause) {

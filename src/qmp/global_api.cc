@@ -2,6 +2,8 @@
 // Programs call them, one thread at a time for a communicator. They take no
 // lock and send nothing: collective.cc does the work.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "qmp.h"
@@ -45,6 +47,13 @@ Job* job_with(const char* function,
     return fail_null(QMP_INVALID_ARG, "%s: %s is NULL", function, what);
   }
   return mine;
+}
+
+/// Whether two buffers of `bytes` bytes have a byte in common.
+bool overlap(const char* one, const char* other, std::size_t bytes) {
+  const auto a = reinterpret_cast<std::uintptr_t>(one);
+  const auto b = reinterpret_cast<std::uintptr_t>(other);
+  return (a < b ? b - a : a - b) < bytes;
 }
 
 QMP_status_t why_not() {
@@ -100,6 +109,34 @@ QMP_API_PAIR(
   return mine == nullptr
              ? why_not()
              : qmp::broadcast(*mine, *comm, function, buffer, nbytes);
+}
+
+/// There is no form for the default communicator. Buffers that overlap are
+/// refused: a block would be received over one that is not sent yet.
+QMP_status_t QMP_comm_alltoall(QMP_comm_t comm,
+                               char* recvbuffer,
+                               char* sendbuffer,
+                               int count) {
+  constexpr const char* kFunction = "QMP_comm_alltoall";
+  const qmp::Timed timed;
+  const char* missing = recvbuffer == nullptr ? "recvbuffer" : "sendbuffer";
+  const bool has_both = recvbuffer != nullptr && sendbuffer != nullptr;
+  Job* mine = job_with(kFunction, comm, missing,
+                       has_both ? recvbuffer : nullptr, count);
+  if (mine == nullptr) {
+    return why_not();
+  }
+  const auto bytes = static_cast<std::size_t>(count);
+  const std::size_t all = bytes * static_cast<std::size_t>(comm->nodes());
+  if (overlap(recvbuffer, sendbuffer, all)) {
+    return fail(QMP_INVALID_ARG,
+                "%s: recvbuffer and sendbuffer overlap; each has %d bytes for "
+                "each of %d nodes, %zu bytes in all",
+                kFunction, count, comm->nodes(), all);
+  }
+  return qmp::all_to_all(*mine, *comm, kFunction,
+                         reinterpret_cast<std::byte*>(recvbuffer),
+                         reinterpret_cast<std::byte*>(sendbuffer), bytes);
 }
 
 QMP_API_PAIR(QMP_status_t,

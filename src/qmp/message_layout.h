@@ -121,8 +121,7 @@ constexpr std::uint64_t size_of(std::uint64_t word) {
 /// the calls of the nodes do not agree.
 struct Tag {
   std::uint64_t number = 0;  ///< How many operations came before, + 1.
-  std::uint8_t kind =
-      0;  ///< kHandshake, kBroadcast, kBarrier, or Operator::kind().
+  std::uint8_t kind = 0;  ///< One of the constants below, or Operator::kind().
 
   bool operator==(const Tag&) const = default;
 };
@@ -130,6 +129,7 @@ struct Tag {
 inline constexpr std::uint8_t kHandshake = 0;
 inline constexpr std::uint8_t kBroadcast = 1;
 inline constexpr std::uint8_t kBarrier = 2;
+inline constexpr std::uint8_t kAllToAll = 3;
 
 /// A call of a global operation, as one node has made it.
 struct Call {

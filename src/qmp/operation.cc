@@ -183,7 +183,7 @@ bool Operation::is_other(const Call& theirs) const {
     return false;
   }
   return theirs.tag.kind == kHandshake
-             ? mine.tag.kind == kBroadcast
+             ? mine.tag.kind == kBroadcast || mine.tag.kind == kAllToAll
              : theirs.tag != mine.tag || theirs.bytes != mine.bytes;
 }
 

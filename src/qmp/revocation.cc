@@ -3,16 +3,30 @@
 #include "qmp/revocation.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "acp/infrastructure.h"
 #include "qmp/failure.h"
 
 namespace qmp {
 
-void Revocation::join(std::vector<int> partners) {
-  partners_ = std::move(partners);
+void Revocation::join(const std::vector<int>& partners) {
+  has_joined_ = true;
+  add_partners(partners);
   tell();  // A notice may have come before this rank made the communicator.
+}
+
+/// A partner that comes after the failure was told is told at once.
+void Revocation::add_partners(const std::vector<int>& ranks) {
+  for (const int rank : ranks) {
+    const auto place =
+        std::lower_bound(partners_.begin(), partners_.end(), rank);
+    if (place == partners_.end() || *place != rank) {
+      partners_.insert(place, rank);
+      if (told_ != kNever) {
+        tell_one(rank);
+      }
+    }
+  }
 }
 
 void Revocation::revoke(const Cause& cause) {
@@ -34,6 +48,9 @@ void Revocation::hear(const InboxMessage& message) {
   }
   std::uint64_t& parted = parted_.try_emplace(rank, kNever).first->second;
   parted = std::min(parted, message.half);
+  // In QMP_comm_alltoall a rank waits for all others, also for this one, which
+  // may have no message for it (invariant 16).
+  add_partners({rank});
   revoke({message.half, static_cast<int>(message.detail),
           static_cast<QMP_status_t>(message.amount)});
 }
@@ -65,25 +82,28 @@ void Revocation::end_transfers() {
 /// this node is under way to them (invariant 9).
 void Revocation::tell() {
   const std::uint64_t from = from_.load(std::memory_order_relaxed);
-  if (is_sending_ || from >= told_) {
+  if (!has_joined_ || is_sending_ || from >= told_) {
     return;
   }
-  const InboxMessage message{from,
+  told_ = from;
+  for (const int rank : partners_) {
+    tell_one(rank);
+  }
+}
+
+/// Sends the notice that tell() has sent last, or sends now.
+void Revocation::tell_one(int rank) {
+  const InboxMessage message{told_,
                              comm_,
                              kRevocation,
                              static_cast<std::uint32_t>(acp_rank()),
                              static_cast<std::uint32_t>(cause_.rank),
                              static_cast<std::uint64_t>(cause_.status)};
-  for (const int rank : partners_) {
-    if (!connector_.queue(rank, message)) {
-      (void)fail(QMP_NOMEM_ERR,
-                 "no memory to tell rank %d that global operations fail on a "
-                 "communicator: it may wait for ever; end the job",
-                 rank);
-    }
-  }
-  if (!partners_.empty()) {
-    told_ = from;
+  if (!connector_.queue(rank, message)) {
+    (void)fail(QMP_NOMEM_ERR,
+               "no memory to tell rank %d that global operations fail on a "
+               "communicator: it may wait for ever; end the job",
+               rank);
   }
 }
 

@@ -37,7 +37,10 @@ class Revocation {
   const Cause& cause() const { return cause_; }
 
   /// This rank has made the communicator; `partners` are the ranks to tell.
-  void join(std::vector<int> partners);
+  void join(const std::vector<int>& partners);
+
+  /// This rank exchanges messages with further ranks from now on.
+  void add_partners(const std::vector<int>& ranks);
 
   /// Operations from that of the cause on fail.
   void revoke(const Cause& cause);
@@ -65,6 +68,7 @@ class Revocation {
   static constexpr std::uint64_t kNever = UINT64_MAX;
 
   void tell();
+  void tell_one(int rank);
 
   std::uint32_t comm_;
   Connector& connector_;
@@ -74,7 +78,10 @@ class Revocation {
   Cause cause_;                  ///< Written by revoke().
   std::uint64_t told_ = kNever;  ///< Last told to the partners, by tell().
   bool is_sending_ = false;      ///< From begin_transfers() to end_transfers().
-  std::vector<int> partners_;    ///< Written by join().
+  bool has_joined_ = false;      ///< Written by join().
+  /// Sorted. Written by join() and add_partners(), and by hear(): a rank that
+  /// tells is told.
+  std::vector<int> partners_;
   std::unordered_map<int, std::uint64_t>
       parted_;  ///< By rank: told that it sends nothing from this number on.
                 ///< Written by hear().

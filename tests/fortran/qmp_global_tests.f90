@@ -24,7 +24,8 @@ contains
   end subroutine
 
   subroutine run_broadcasts()
-    integer(c_int), target :: numbers(4)
+    integer(c_int), target :: numbers(4), blocks(16), received(16)
+    integer :: node
 
     call check(QMP_barrier() == QMP_SUCCESS, 'QMP_barrier')
     call check(QMP_comm_barrier(QMP_comm_get_default()) == QMP_SUCCESS, &
@@ -38,6 +39,12 @@ contains
         8_c_size_t) == QMP_SUCCESS, 'QMP_comm_broadcast')
     call check(all(numbers(:2) == 7) .and. all(numbers(3:) == me + 7), &
         'the first two numbers of node 0')
+    blocks = me
+    received = -1
+    call check(QMP_comm_alltoall(QMP_comm_get_default(), c_loc(received), &
+        c_loc(blocks), 4_c_int) == QMP_SUCCESS, 'QMP_comm_alltoall')
+    call check(all(received(:nodes) == [(node, node = 0, nodes - 1)]) .and. &
+        all(received(nodes + 1:) == -1), 'the numbers of all nodes')
   end subroutine
 
   subroutine run_sums()

@@ -57,6 +57,17 @@ QMP_status_t broadcast(QMP_comm_t comm, std::size_t bytes) {
   return status;
 }
 
+QMP_status_t all_to_all(QMP_comm_t comm, std::size_t bytes) {
+  const auto all =
+      bytes * static_cast<std::size_t>(QMP_comm_get_number_of_nodes(comm));
+  std::vector<char> in(all, 'i');
+  std::vector<char> out(all, 'o');
+  const QMP_status_t status =
+      QMP_comm_alltoall(comm, in.data(), out.data(), static_cast<int>(bytes));
+  EXPECT(status != QMP_SUCCESS || in == out);
+  return status;
+}
+
 /// Calls one global operation. A broadcast may succeed on nodes that have done
 /// their part; a reduction needs all nodes.
 struct Call {
@@ -81,7 +92,21 @@ std::vector<Disagreement> disagreements() {
   const auto broadcast_of = [](std::size_t bytes) -> Call {
     return {[bytes](QMP_comm_t comm) { return broadcast(comm, bytes); }, true};
   };
+  const auto all_to_all_of = [](std::size_t bytes) -> Call {
+    return {[bytes](QMP_comm_t comm) {
+      return all_to_all(comm, bytes);
+    }};
+  };
   return {{sum_of(40), sum_of(80)},
+          {all_to_all_of(8), all_to_all_of(16)},
+          {all_to_all_of(kLong), all_to_all_of(8)},
+          {all_to_all_of(8), all_to_all_of(kLong)},
+          {sum_of(8), all_to_all_of(8)},
+          {all_to_all_of(8), sum_of(8)},
+          {all_to_all_of(kLong), sum_of(kLong)},
+          {broadcast_of(8), all_to_all_of(kLong)},
+          {all_to_all_of(kLong), broadcast_of(kLong)},
+          {all_to_all_of(8), {&QMP_comm_barrier}},
           {sum_of(80), sum_of(8)},
           {sum_of(8), sum_of(kLong)},
           {sum_of(kLong), sum_of(8)},
@@ -103,6 +128,7 @@ void expect_works(QMP_comm_t comm) {
   EXPECT_OK(sum(comm, kLong));
   EXPECT_OK(broadcast(comm, 8));
   EXPECT_OK(broadcast(comm, kLong));
+  EXPECT_OK(all_to_all(comm, 8));
   EXPECT_OK(QMP_comm_barrier(comm));
 }
 
@@ -111,6 +137,7 @@ void expect_revoked(QMP_comm_t comm) {
   EXPECT(sum(comm, 8) != QMP_SUCCESS);
   EXPECT_EQ(sum(comm, kLong), QMP_ERROR);
   EXPECT_EQ(broadcast(comm, 8), QMP_ERROR);
+  EXPECT_EQ(all_to_all(comm, 8), QMP_ERROR);
   EXPECT_EQ(QMP_comm_barrier(comm), QMP_ERROR);
   QMP_comm_t part = nullptr;
   EXPECT_EQ(QMP_comm_split(comm, 0, 0, &part), QMP_ERROR);

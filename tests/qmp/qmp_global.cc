@@ -215,6 +215,77 @@ SPMD_CASE(qmp_broadcast, "QMP_broadcast: from node 0, all sizes, in a row") {
   EXPECT_EQ(QMP_broadcast(nullptr, 1), QMP_INVALID_ARG);
 }
 
+/// Block i of node j, in a round that no other has.
+std::byte block_byte(int from, int to, std::size_t at, int round) {
+  return static_cast<std::byte>(from * 7 + to * 29 + round * 3 + at * 5);
+}
+
+/// Bytes behind and before the blocks must stay as they are.
+void transpose(QMP_comm_t comm, std::size_t bytes, int round) {
+  constexpr std::size_t kEdge = 8;
+  constexpr auto kUntouched = std::byte{0xa5};
+  const int here = QMP_comm_get_node_number(comm);
+  const int nodes_there = QMP_comm_get_number_of_nodes(comm);
+  const std::size_t all = bytes * static_cast<std::size_t>(nodes_there);
+  std::vector<std::byte> in(all + 2 * kEdge, kUntouched);
+  std::vector<std::byte> out(all + 1);
+  for (std::size_t i = 0; i < all; ++i) {
+    out[i] = block_byte(here, static_cast<int>(i / bytes), i % bytes, round);
+  }
+  const std::vector<std::byte> before = out;
+  EXPECT_OK(QMP_comm_alltoall(comm, reinterpret_cast<char*>(in.data() + kEdge),
+                              reinterpret_cast<char*>(out.data()),
+                              static_cast<int>(bytes)));
+  EXPECT(out == before);
+  std::vector<std::byte> expected(in.size(), kUntouched);
+  for (std::size_t i = 0; i < all; ++i) {
+    expected[kEdge + i] =
+        block_byte(static_cast<int>(i / bytes), here, i % bytes, round);
+  }
+  EXPECT(in == expected);
+}
+
+SPMD_CASE(qmp_comm_alltoall,
+          "QMP_comm_alltoall: all sizes, in a row, among other operations") {
+  QMP_comm_t all = QMP_comm_get_default();
+  QMP_comm_t reversed = nullptr;
+  QMP_comm_t parity = nullptr;
+  EXPECT_OK(QMP_comm_split(all, 0, -me(), &reversed));
+  EXPECT_OK(QMP_comm_split(all, me() % 2, 0, &parity));
+  for (const std::size_t size : {0, 1, 4, 57, 4072, 4073, 20'000}) {
+    for (int round = 0; round < 12; ++round) {
+      transpose(all, size, round);
+      transpose(round % 2 == 0 ? reversed : parity, size, round);
+      if (round % 3 == 0) {
+        int one = 1;
+        EXPECT_OK(QMP_sum_int(&one));
+        EXPECT_EQ(one, count());
+        EXPECT_OK(QMP_broadcast(&one, sizeof one));
+      }
+    }
+  }
+  transpose(all, 300'000, 1);
+  EXPECT_OK(QMP_comm_free(reversed));
+  EXPECT_OK(QMP_comm_free(parity));
+}
+
+SPMD_CASE(qmp_comm_alltoall_refuses,
+          "QMP_comm_alltoall: NULL, a negative count, buffers that overlap") {
+  QMP_comm_t all = QMP_comm_get_default();
+  std::vector<char> bytes(16 * static_cast<std::size_t>(count()));
+  char* in = bytes.data();
+  char* out = in + bytes.size() / 2;
+  EXPECT_EQ(QMP_comm_alltoall(nullptr, in, out, 8), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_comm_alltoall(all, nullptr, out, 8), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_comm_alltoall(all, in, nullptr, 8), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_comm_alltoall(all, in, out, -1), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_comm_alltoall(all, in, in, 8), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_comm_alltoall(all, in, out - 1, 8), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_comm_alltoall(all, out - 1, in, 8), QMP_INVALID_ARG);
+  EXPECT_OK(QMP_comm_alltoall(all, in, out, 8));
+  EXPECT_OK(QMP_comm_alltoall(all, nullptr, nullptr, 0));
+}
+
 SPMD_CASE(qmp_barrier, "QMP_barrier: nobody leaves before all have come") {
   // A message sent before a barrier is still received after it.
   for (int round = 0; round < static_cast<int>(spmd::scaled(500, 50));

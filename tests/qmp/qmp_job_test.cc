@@ -446,7 +446,8 @@ TEST_CASE(
     "wait",
     "[qmp]") {
   const std::string net = GENERATE("auto", "udp");
-  const std::string what = GENERATE("barrier", "sum", "long_sum", "broadcast");
+  const std::string what =
+      GENERATE("barrier", "sum", "long_sum", "broadcast", "alltoall");
   constexpr int kNodes = 3;
   const auto outcome =
       run(kNodes, {"late", job::scratch_file("qmp_late"), what},
@@ -466,6 +467,7 @@ TEST_CASE(
   }
   CHECK(has(outcome, what == "barrier"     ? "QMP_comm_barrier has waited"
                      : what == "broadcast" ? "QMP_comm_broadcast, 4 bytes"
+                     : what == "alltoall"  ? "QMP_comm_alltoall, 4 bytes"
                                            : "QMP_comm_sum_double_array, "));
 }
 

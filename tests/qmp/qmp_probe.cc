@@ -118,6 +118,14 @@ void call(std::string_view what, QMP_comm_t comm) {
     expect(QMP_comm_broadcast(comm, &value, sizeof value) == QMP_SUCCESS &&
                value == 42,
            "broadcast");
+  } else if (what == "alltoall") {
+    std::vector<int> in(static_cast<std::size_t>(nodes), -1);
+    std::vector<int> out(in.size(), QMP_comm_get_node_number(comm));
+    expect(QMP_comm_alltoall(comm, reinterpret_cast<char*>(in.data()),
+                             reinterpret_cast<char*>(out.data()),
+                             sizeof(int)) == QMP_SUCCESS &&
+               in.front() == 0 && in.back() == nodes - 1,
+           "alltoall");
   } else {
     std::vector<double> values(what == "sum" ? 1 : 20'000, 1.0);
     expect(QMP_comm_sum_double_array(comm, values.data(),
