@@ -60,6 +60,7 @@ std::string quoted(const std::string& word) {
 
   action.sa_handler = SIG_DFL;
   ::sigaction(SIGPIPE, &action, nullptr);
+  ::sigaction(SIGXFSZ, &action, nullptr);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

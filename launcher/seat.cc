@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "base/file_size_signal.h"
 #include "base/log.h"
 #include "launcher/child.h"
 #include "launcher/early_exit.h"
@@ -42,6 +43,7 @@ constexpr milliseconds kAfterJoin{3000};
 
 /// An unnamed file with this text; its path works while this process lives.
 std::string publish(const std::string& text, UniqueFd& file) {
+  const NoFileSizeSignal no_signal;
   file.reset(::memfd_create("acp-hosts", MFD_CLOEXEC));
   if (!file || ::write(file.get(), text.data(), text.size()) !=
                    static_cast<ssize_t>(text.size())) {

@@ -40,6 +40,7 @@ Result<Signals> Signals::take_over() {
   Signals signals;
   InheritedState& inherited = signals.inherited_;
   inherited.ignores_pipe = is_ignored(SIGPIPE);
+  inherited.ignores_file_size = is_ignored(SIGXFSZ);
   ::getrlimit(RLIMIT_NOFILE, &inherited.open_files);
 
   sigset_t handled;
@@ -59,6 +60,8 @@ Result<Signals> Signals::take_over() {
     return Status::kSystem;
   }
   set_disposition(SIGPIPE, SIG_IGN);
+  // A write beyond the limit of file sizes fails with EFBIG, which is reported.
+  set_disposition(SIGXFSZ, SIG_IGN);
   // With SIGCHLD ignored, as some parents leave it, the kernel would drop exit
   // statuses.
   set_disposition(SIGCHLD, SIG_DFL);

@@ -18,7 +18,8 @@ int next_signal(int fd);
 /// State that acprun was started with and changes. Each rank gets it back.
 struct InheritedState {
   sigset_t mask{};
-  bool ignores_pipe = false;
+  bool ignores_pipe = false;       ///< SIGPIPE.
+  bool ignores_file_size = false;  ///< SIGXFSZ.
   rlimit open_files{};
 };
 

@@ -29,12 +29,11 @@ bool place_descriptors(const SpawnRequest& request) {
 }
 
 void restore_inherited(const InheritedState& inherited) {
-  if (!inherited.ignores_pipe) {
-    struct sigaction action {};
+  struct sigaction action {};
 
-    action.sa_handler = SIG_DFL;
-    ::sigaction(SIGPIPE, &action, nullptr);
-  }
+  action.sa_handler = SIG_DFL;
+  if (!inherited.ignores_pipe) ::sigaction(SIGPIPE, &action, nullptr);
+  if (!inherited.ignores_file_size) ::sigaction(SIGXFSZ, &action, nullptr);
   ::setrlimit(RLIMIT_NOFILE, &inherited.open_files);
   ::sigprocmask(SIG_SETMASK, &inherited.mask, nullptr);
 }

@@ -132,6 +132,8 @@ std::string advise_backtrace(const Verdict& verdict) {
                    kDebugger);
 }
 
+/// The kernel sends some of these signals, and a person or a launcher the
+/// others.
 std::string advise_on_signal(const Verdict& verdict) {
   switch (verdict.value) {
     case SIGKILL:
@@ -144,6 +146,11 @@ std::string advise_on_signal(const Verdict& verdict) {
     case SIGABRT:
     case SIGFPE:
     case SIGILL: return advise_backtrace(verdict);
+    case SIGXFSZ:
+      return "it wrote a file beyond the limit of file sizes: raise that limit "
+             "(ulimit -f)";
+    case SIGXCPU:
+      return "it used up its processor time: raise that limit (ulimit -t)";
     default:
       return verdict.is_foreign
                  ? "its launcher sends it when another process of the MPI job "

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "base/file_size_signal.h"
 #include "base/host_facts.h"
 #include "base/log.h"
 
@@ -98,6 +99,7 @@ void write_statistics(const std::string& file,
                       std::span<Endpoint* const> endpoints) {
   const std::string name = fmt::format("{}.{}", file, shared.me);
   const std::string part = name + ".part";
+  const NoFileSizeSignal no_signal;
   std::ofstream stream(part);
   stream << statistics_as_json(shared, endpoints);
   stream.close();

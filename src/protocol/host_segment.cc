@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <new>
 #include <numeric>
 
+#include "base/file_size_signal.h"
 #include "base/host_facts.h"
 #include "base/log.h"
 #include "protocol/unlike_builds.h"
@@ -259,6 +261,34 @@ Result<JobIdentity> make_job_identity() {
   return identity;
 }
 
+namespace {
+
+/// Gives the file its size. A file in memory counts as a file to the limit of
+/// file sizes.
+Status set_size(int fd, const HostHeader& header) {
+  const NoFileSizeSignal no_signal;
+  if (::ftruncate(fd, static_cast<off_t>(header.total_bytes)) == 0) {
+    return Status::kOk;
+  }
+  if (errno == EFBIG) {
+    rlimit limit{};
+    (void)::getrlimit(RLIMIT_FSIZE, &limit);
+    log_error(
+        "shared memory of {} bytes for {} ranks is a file in memory, and a "
+        "file may have {} bytes here: allow larger files (ulimit -f "
+        "unlimited), or set ACP_HEAP_SIZE and ACP_MODULE_MEMORY lower",
+        header.total_bytes, header.local_procs, limit.rlim_cur);
+    return Status::kNoMemory;
+  }
+  log_error(
+      "shared memory of {} bytes for {} ranks: {}; set ACP_HEAP_SIZE and "
+      "ACP_MODULE_MEMORY lower",
+      header.total_bytes, header.local_procs, errno_text(errno));
+  return Status::kNoMemory;
+}
+
+}  // namespace
+
 /// The header is written before the first mapping, because map() checks it. The
 /// seals come last: from then on no process can change the size.
 Result<UniqueFd> create_host_segment(const HostPlan& plan) {
@@ -270,12 +300,9 @@ Result<UniqueFd> create_host_segment(const HostPlan& plan) {
   }
   HostHeader header{};
   lay_out(header, plan);
-  if (::ftruncate(fd.get(), static_cast<off_t>(header.total_bytes)) != 0) {
-    log_error(
-        "shared memory of {} bytes for {} ranks: {}; set ACP_HEAP_SIZE and "
-        "ACP_MODULE_MEMORY lower",
-        header.total_bytes, header.local_procs, errno_text(errno));
-    return Status::kNoMemory;
+  const Status sized = set_size(fd.get(), header);
+  if (sized != Status::kOk) {
+    return sized;
   }
   if (::pwrite(fd.get(), &header, sizeof header, 0) !=
       static_cast<ssize_t>(sizeof header)) {

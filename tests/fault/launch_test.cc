@@ -1,5 +1,6 @@
 // Tests of command lines that acprun refuses: it says why, exits with the right
 // status and leaves no process running.
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -88,6 +89,54 @@ TEST_CASE("launch: a node file that is missing or too short", "[launch]") {
                  kLauncherError,
                  nodes});
   std::filesystem::remove(nodes);
+}
+
+// The memory of a host is a file in memory, and a write beyond the limit raises
+// SIGXFSZ. A program that is started by hand makes it, and so does acprun.
+TEST_CASE("launch: a limit of file sizes for the shared memory", "[launch]") {
+  const bool by_acprun = GENERATE(true, false);
+  job::Job run({"sh", "-c",
+                std::string("ulimit -f 1000; exec ") +
+                    (by_acprun ? ACPRUN " -np 2 /bin/true" : PRINTER)});
+  const job::Outcome outcome = run.wait(30s);
+  INFO(outcome.output);
+  CHECK(outcome.status == (by_acprun ? kLauncherError : 1));
+  CHECK(outcome.output.find("ulimit -f") != std::string::npos);
+  CHECK(outcome.output.find("ACP_HEAP_SIZE") != std::string::npos);
+}
+
+// The file has a hole of 16 GiB, so nothing is written before the limit.
+TEST_CASE("launch: output that meets the limit of file sizes", "[launch]") {
+  const std::string file = job::scratch_file("output");
+  std::ofstream(file).close();
+  std::filesystem::resize_file(file, std::uintmax_t{1} << 34);
+  job::Job run({"bash", "-c",
+                "ulimit -f $((1 << 24)); exec " ACPRUN
+                " -np 1 /bin/echo hello >> " +
+                    file});
+  const job::Outcome outcome = run.wait(30s);
+  std::filesystem::remove(file);
+  INFO(outcome.output);
+  CHECK(outcome.status == kLauncherError);
+  CHECK(outcome.output.find("writing standard output: File too large") !=
+        std::string::npos);
+  CHECK(outcome.output.find("output was lost") != std::string::npos);
+}
+
+// acprun ignores SIGPIPE and SIGXFSZ itself. A rank that did so as well would
+// not end where it ends without acprun.
+TEST_CASE("launch: a rank ignores the signals that acprun found ignored",
+          "[launch]") {
+  const std::string before = GENERATE("", "trap '' XFSZ; ", "trap '' PIPE; ");
+  const auto ignored_below = [&](const std::string& launcher) {
+    job::Job run(
+        {"bash", "-c",
+         before + "exec " + launcher + " grep SigIgn /proc/self/status"});
+    return run.wait(30s).output;
+  };
+  const std::string by_acprun = ignored_below(ACPRUN " -np 1");
+  CHECK(by_acprun.starts_with("SigIgn:"));
+  CHECK(by_acprun == ignored_below("env"));
 }
 
 // Sanitizers take more address space than any limit that is tested here.

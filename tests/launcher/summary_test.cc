@@ -146,6 +146,15 @@ TEST_CASE("summary: after acp_reset the rank's present number comes first",
         "rank 1 (started as rank 0) on h (pid 7) exited with status 2");
 }
 
+TEST_CASE("summary: a signal of a limit names the limit",
+          "[launcher][summary]") {
+  const auto text_of = [](int signal) {
+    return summarize({Cause::kSignaled, 0, 7, signal, {}, {}}, "h", {});
+  };
+  CHECK(text_of(SIGXFSZ).find("(ulimit -f)") != std::string::npos);
+  CHECK(text_of(SIGXCPU).find("(ulimit -t)") != std::string::npos);
+}
+
 TEST_CASE("summary: no process for a rank", "[launcher][summary]") {
   const FailedStart failed = judge_failed_fork(EAGAIN);
   const Verdict verdict{

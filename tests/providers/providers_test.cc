@@ -513,6 +513,19 @@ TEST_CASE("providers: ranks of two hosts in unlike calls end, and name one",
   }
 }
 
+// The leader of each host makes the host's memory, which is a file in memory.
+TEST_CASE("providers: a limit of file sizes is named", "[providers]") {
+  const std::string marker = job::unique_marker();
+  const auto begin = job::Clock::now();
+  const job::Outcome outcome = run(
+      command(2, {"/bin/sh", "-c", "ulimit -f 1000; exec " HELLO " " + marker}),
+      marker);
+  INFO(outcome.output);
+  CHECK(outcome.status != 0);
+  CHECK(count_of(outcome.output, "ulimit -f unlimited") > 0);
+  CHECK(outcome.ended - begin < kEndsWithin);
+}
+
 TEST_CASE("providers: acp_init does not wait for ever", "[providers]") {
   const Scratch scratch;
   const std::string marker = job::unique_marker();

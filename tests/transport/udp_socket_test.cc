@@ -21,6 +21,7 @@
 
 #include "base/log.h"
 #include "support/fake_network.h"
+#include "support/file_size_limit.h"
 #include "support/local_socket.h"
 #include "support/stderr_capture.h"
 #include "udp/address_card.h"
@@ -428,6 +429,31 @@ TEST_CASE("udp socket: a reader of the statistics sees whole files",
   std::filesystem::remove_all(folder);
   CHECK(whole == 10'000);
   CHECK(partial == 0);
+}
+
+// The signal of too large a file would end the program without a word.
+TEST_CASE("udp socket: statistics beyond the limit of file sizes are a warning",
+          "[udp][socket]") {
+  std::string folder =
+      (std::filesystem::temp_directory_path() / "stats.XXXXXX").string();
+  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  SteadyClock clock;
+  UdpOptions options;
+  options.stats_file = folder + "/s";
+  auto transport = UdpTransport::open(options, {"127.0.0.1", ""}, clock);
+  REQUIRE(transport.ok());
+  spmd::StderrCapture capture;
+  {
+    const spmd::FileSizeLimit limit(10);
+    transport->reset();
+  }
+  const std::string line = capture.stop();
+  const bool is_empty = std::filesystem::is_empty(folder);
+  std::filesystem::remove_all(folder);
+  INFO(line);
+  CHECK(line.find("ACP_STATS: " + folder + "/s.0: File too large") !=
+        std::string::npos);
+  CHECK(is_empty);
 }
 
 // The address card of rank 0 is altered or kept, and rank 1 opens with other

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -15,6 +16,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/host_facts.h"
+#include "support/file_size_limit.h"
 #include "support/on_one_core.h"
 #include "support/stderr_capture.h"
 
@@ -285,6 +287,27 @@ TEST_CASE("host segment: its size is sealed", "[protocol][host_segment]") {
   Result<UniqueFd> fd = create_host_segment(plan_of(1));
   REQUIRE(fd.ok());
   CHECK(::ftruncate(fd->get(), 1) != 0);
+}
+
+// A file in memory counts as a file: the kernel sends SIGXFSZ, which would end
+// the program of a rank without a word.
+TEST_CASE("host segment: a limit of file sizes is named",
+          "[protocol][host_segment]") {
+  const spmd::FileSizeLimit limit(1'024'000);
+  spmd::StderrCapture capture;
+  const auto made = create_host_segment(plan_of(3));
+  const std::string line = capture.stop();
+  INFO(line);
+  CHECK(made.status() == Status::kNoMemory);
+  CHECK(line.find(" bytes for 3 ranks is a file in memory, and a file may have "
+                  "1024000 bytes here: allow larger files (ulimit -f") !=
+        std::string::npos);
+  // The signal is taken back, and would come again.
+  sigset_t set;
+  REQUIRE(::sigpending(&set) == 0);
+  CHECK(::sigismember(&set, SIGXFSZ) == 0);
+  REQUIRE(::pthread_sigmask(SIG_BLOCK, nullptr, &set) == 0);
+  CHECK(::sigismember(&set, SIGXFSZ) == 0);
 }
 
 TEST_CASE("host segment: a file that is none is refused",
