@@ -15,6 +15,7 @@
 #include <csignal>
 
 #include "base/log.h"
+#include "base/printable.h"
 #include "launcher/early_exit.h"
 #include "launcher/remote_shell.h"
 #include "launcher/verdict.h"
@@ -310,12 +311,7 @@ std::string DaemonConnection::last_words() const {
   }
   text = text.substr(text.rfind('\n') + 1);
   if (text.empty()) return "";
-  std::string words(text.substr(0, 300));
-  std::ranges::replace_if(
-      words,
-      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; },
-      '?');
-  return ": " + words;
+  return ": " + printable(text, 300);
 }
 
 void DaemonConnection::lose(const Reason& why) {

@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "base/printable.h"
 #include "protocol/byte_codec.h"
 #include "protocol/host_segment.h"
 
@@ -89,9 +90,11 @@ std::string encode_reason(const Reason& reason) {
 }
 
 Reason decode_reason(std::string_view text) {
+  // Room for a path of the greatest length, with words around it.
+  constexpr std::size_t kMost = 8192;
   ByteReader reader(text);
   const std::string_view reason = reader.text();
-  return {std::string(reason), std::string(reader.text())};
+  return {printable(reason, kMost), printable(reader.text(), kMost)};
 }
 
 std::string daemon_greeting() {
@@ -109,11 +112,11 @@ Greeting find_greeting(std::string_view bytes) {
             "", 0};
   }
   const std::string_view line = bytes.substr(start, end + 1 - start);
-  std::string version(line.substr(kGreetingStart.size()));
-  version.pop_back();
+  std::string_view version = line.substr(kGreetingStart.size());
+  version.remove_suffix(1);
   return {line == daemon_greeting() ? Greeting::Kind::kGood
                                     : Greeting::Kind::kOther,
-          std::move(version), end + 1};
+          printable(version, kPrintableName), end + 1};
 }
 
 }  // namespace acp::launcher

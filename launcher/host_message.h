@@ -105,6 +105,7 @@ struct Reason {
 };
 
 std::string encode_reason(const Reason& reason);
+/// Both texts are printable, and of bounded length: another host has sent them.
 Reason decode_reason(std::string_view text);
 
 /// Divides a stream of bytes into messages. Makes no system call; used by one
@@ -135,7 +136,7 @@ struct Greeting {
   enum class Kind : std::uint8_t { kIncomplete, kGood, kOther, kNone };
 
   Kind kind = Kind::kIncomplete;
-  std::string version;  ///< The daemon's, for a message; with kGood and kOther.
+  std::string version;   ///< The daemon's, printable; with kGood and kOther.
   std::size_t size = 0;  ///< Bytes before the first message; with kGood.
 };
 

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/host_facts.h"
+#include "base/printable.h"
 #include "protocol/byte_codec.h"
 
 namespace acp::launcher {
@@ -29,8 +30,8 @@ std::optional<HostNetwork> decode_host_network(std::string_view bytes) {
   ByteReader reader(bytes);
   HostNetwork network;
   network.stack = reader.text();
-  network.why_no_route = reader.text();
-  network.name = reader.text();
+  network.why_no_route = printable(reader.text());
+  network.name = printable(reader.text(), kPrintableName);
   if (!reader.is_at_end()) return std::nullopt;
   return network;
 }

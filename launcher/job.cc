@@ -21,6 +21,7 @@
 
 #include "base/host_facts.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "launcher/daemon_connections.h"
 #include "launcher/descendants.h"
 #include "launcher/host_network.h"
@@ -241,7 +242,8 @@ class Job {
     const std::string where =
         plan_.has_other_hosts() ? " on " + host_name_of(report.host) : "";
     output_.say(fmt::format("{}: rank {} is pid {}{}, {}\n", program_name(),
-                            report.rank, report.value, where, report.text));
+                            report.rank, report.value, where,
+                            printable(report.text)));
   }
 
   void take_failed_start(const HostMessage& report) {

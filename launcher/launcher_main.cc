@@ -12,6 +12,7 @@
 #include <limits>
 #include <string_view>
 
+#include "base/printable.h"
 #include "launcher/daemon.h"
 #include "launcher/job.h"
 #include "launcher/program_name.h"
@@ -67,7 +68,8 @@ int leave(const EarlyExit& exit) {
   if (exit.status == 0) {
     print(STDOUT_FILENO, exit.text);
   } else if (!exit.text.empty()) {
-    print(STDERR_FILENO, fmt::format("{}: {}\n", program_name(), exit.text));
+    print(STDERR_FILENO,
+          fmt::format("{}: {}\n", program_name(), printable(exit.text)));
   }
   return exit.status;
 }

@@ -9,6 +9,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/printable.h"
+
 namespace acp::launcher {
 
 namespace {
@@ -39,15 +41,9 @@ std::optional<std::uint32_t> parse_capacity(std::string_view text) {
   return capacity;
 }
 
-/// Returns at most 80 characters for a message, without control characters: the
-/// file could otherwise send commands to the user's terminal.
-std::string printable(std::string_view text) {
-  std::string shown(text.substr(0, 80));
-  std::replace_if(
-      shown.begin(), shown.end(),
-      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; },
-      '?');
-  return shown;
+/// Returns a word of the file for a message.
+std::string shown(std::string_view word) {
+  return printable(word, kPrintableName);
 }
 
 /// Splits "host:2" and "[::1]:2" before the colon of the count. A word with
@@ -75,21 +71,21 @@ std::optional<std::string> parse_line(std::string_view line, Node& node) {
   const std::string_view option = take_word(line);
   const auto [host, count] = split_count(first);
   if (host.empty() || host.find_first_of("[]") != std::string_view::npos) {
-    return fmt::format("'{}' is no host", printable(first));
+    return fmt::format("'{}' is no host", shown(first));
   }
   if (auto error = refuse_option_as_host(host)) {
     return error;
   }
   std::string_view capacity = count.empty() ? count : count.substr(1);
   if (!count.empty() && (count.front() != ':' || capacity.empty())) {
-    return fmt::format("'{}' has no number behind the host", printable(first));
+    return fmt::format("'{}' has no number behind the host", shown(first));
   }
   if (!option.empty()) {
     constexpr std::string_view kSlots = "slots=";
     if (!option.starts_with(kSlots) || !count.empty() ||
         !take_word(line).empty()) {
       return fmt::format("'{}': expected 'host', 'host:N' or 'host slots=N'",
-                         printable(option));
+                         shown(option));
     }
     capacity = option.substr(kSlots.size());
   }
@@ -98,7 +94,7 @@ std::optional<std::string> parse_line(std::string_view line, Node& node) {
     const auto number = parse_capacity(capacity);
     if (!number) {
       return fmt::format("'{}' is no number of ranks from 1 to {}",
-                         printable(capacity), kMaxRanks);
+                         shown(capacity), kMaxRanks);
     }
     node.capacity = *number;
     node.has_count = true;
@@ -115,7 +111,7 @@ std::optional<std::string> refuse_option_as_host(std::string_view host) {
   return fmt::format(
       "'{}' is no host: it begins with '-', so the remote shell would take it "
       "for an option",
-      printable(host));
+      shown(host));
 }
 
 /// The line's number counts all lines, empty ones as well.

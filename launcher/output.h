@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/unique_fd.h"
 #include "launcher/event_loop.h"
 #include "launcher/line_assembler.h"
@@ -48,7 +49,9 @@ class Output {
   void write(Stream stream, std::string_view lines);
 
   /// Writes acprun's own text, whole lines, to standard error.
-  void say(std::string_view text) { write(Stream::kErr, text); }
+  void say(std::string_view text) {
+    write(Stream::kErr, printable_lines(text));
+  }
 
   /// Passes on what the sinks have room for.
   void flush_all();

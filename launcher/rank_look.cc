@@ -1,6 +1,7 @@
 // Reads the ranks' records in the host segment. Called by HostPart. Only reads.
 #include "launcher/rank_look.h"
 
+#include "base/printable.h"
 #include "protocol/byte_codec.h"
 
 namespace acp::launcher {
@@ -22,7 +23,7 @@ std::vector<RankLook> look_at_ranks(const protocol::HostSegment& segment,
     look.rank = record.rank.load(std::memory_order_relaxed);
     look.wait_kind = record.wait_kind.load(std::memory_order_relaxed);
     look.wait_peer = record.wait_peer.load(std::memory_order_relaxed);
-    look.wait_name = record.wait_name.get();
+    look.wait_name = printable(record.wait_name.get());
     look.passes = record.passes.load(std::memory_order_relaxed);
     look.waits = record.waits.load(std::memory_order_relaxed);
     look.arrivals = record.arrivals.load(std::memory_order_relaxed);
@@ -65,7 +66,7 @@ std::optional<std::vector<RankLook>> decode_looks(std::string_view bytes,
     look.rank = reader.number<std::uint32_t>();
     look.wait_kind = reader.number<std::uint32_t>();
     look.wait_peer = reader.number<std::uint32_t>();
-    look.wait_name = reader.text();
+    look.wait_name = printable(reader.text(), kPrintableName);
     look.passes = reader.number<std::uint64_t>();
     look.waits = reader.number<std::uint64_t>();
     look.arrivals = reader.number<std::uint64_t>();

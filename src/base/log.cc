@@ -21,6 +21,7 @@
 #include "base/immortal.h"
 #include "base/log_forward.h"
 #include "base/log_output.h"
+#include "base/printable.h"
 #include "base/repeat_limit.h"
 
 namespace acp {
@@ -50,8 +51,22 @@ const char* level_name(LogLevel level) noexcept {
   return kNames[static_cast<std::size_t>(level)];
 }
 
+/// The text may have words from outside: a host's name, a launcher's answer. An
+/// ordinary text takes no memory.
+void put_line(std::string_view kind, std::string_view text) noexcept {
+  if (is_printable(text)) {
+    g_output->put(kind, text);
+    return;
+  }
+  try {
+    g_output->put(kind, printable(text));
+  } catch (const std::bad_alloc&) {
+    g_output->put(kind, "a text with control characters; out of memory");
+  }
+}
+
 void report_held(std::string_view text, std::uint64_t count) {
-  g_output->put(fmt::format("{} more times", count), text);
+  put_line(fmt::format("{} more times", count), text);
 }
 
 /// Lets a line through that cannot be remembered for lack of memory.
@@ -89,8 +104,8 @@ void after_fork_in_child() {
 
 void set_log_prefix(std::string_view prefix) {
   const std::lock_guard lock(g_mutex);
-  g_output->set_head(prefix.empty() ? "acp: "
-                                    : fmt::format("acp: {}: ", prefix));
+  g_output->set_head(
+      prefix.empty() ? "acp: " : fmt::format("acp: {}: ", printable(prefix)));
 }
 
 void keep_log_in_children() noexcept {
@@ -134,7 +149,7 @@ void log_line(LogLevel level, std::string_view text) noexcept {
     keep_log_in_children();
     const std::lock_guard lock(g_mutex);
     if (is_admitted(text)) {
-      g_output->put(level_name(level), text);
+      put_line(level_name(level), text);
     }
   }
   const auto action = g_error_action.load(std::memory_order_relaxed);

@@ -30,6 +30,9 @@ case $host in
             fi ;;
   silent)   exec sleep 1000 ;;
   older)    echo "acprun-daemon 0.0.1 1 1"; exec sleep 1000 ;;
+  hostile)  printf 'acprun-daemon 1\033]0;owned\007\r\233%0200d\n' 0
+            exec sleep 1000 ;;
+  colored)  printf '\033[31mgone\033[0m\n' >&2; exit 3 ;;
   lacking)  set -- /nonexistent/bin/acprun --daemon ;;
   talking)  echo "Welcome to host $host" ;;
 esac

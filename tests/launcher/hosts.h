@@ -19,8 +19,9 @@ class RemoteShell {
 
   /// The command for --rsh. Host "refusing" answers as ssh does when a server
   /// refuses, and "busy" does so once. "silent" never answers, "older" has
-  /// another version, and "lacking" has no acprun. "talking" prints a line
-  /// before the daemon runs.
+  /// another version, and "lacking" has no acprun. "hostile" has a version that
+  /// commands the terminal, and "colored" words that do. "talking" prints a
+  /// line before the daemon runs.
   const std::string& path() const { return path_; }
 
   const running::Scratch& scratch() const { return scratch_; }

@@ -368,6 +368,11 @@ TEST_CASE("launcher hosts: hosts that cannot be reached", "[launcher][hosts]") {
        125,
        {"host older with rank 1", "is version 0.0.1 1 1, this one is" + mine,
         "one version"}},
+      {"hostile",
+       125,
+       {"is version 1\\x1b]0;owned\\x07\\r\\x9b000",
+        "..., this one is" + mine}},
+      {"colored", 125, {"rsh exited with status 3: \\x1b[31mgone\\x1b[0m"}},
       {"lacking", 125, {"host lacking with rank 1", "acprun has to be"}},
       {"talking", 0, {}},
   };
@@ -379,6 +384,7 @@ TEST_CASE("launcher hosts: hosts that cannot be reached", "[launcher][hosts]") {
     CHECK(outcome.status == row.status);
     for (const std::string& text : row.texts)
       CHECK(contains(outcome.err, text));
+    CHECK_FALSE(contains(outcome.err, "\x1b"));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "acp/extension.h"
 #include "api/job_facts.h"
 #include "job_report.h"
+#include "json.h"
 
 #include <nlohmann/json.hpp>
 
@@ -46,7 +47,7 @@ RankFact my_fact() {
 
 /// The text ends with a 0, since the module's memory is 0 at the start.
 bool write(const RankFact& mine, int module) {
-  const std::string text = json_of(mine).dump();
+  const std::string text = text_of(json_of(mine), -1);
   if (text.size() >= kRoom) {
     fmt::print(stderr, "acp_info: {} bytes of facts, room for {}\n",
                text.size(), kRoom);
@@ -82,9 +83,8 @@ void print(const std::vector<RankFact>& facts, JobFormat format) {
   for (const RankFact& fact : facts) {
     ranks.push_back(json_of(fact));
   }
-  fmt::print(
-      "{}\n",
-      nlohmann::json{{"version", acpx_version()}, {"ranks", ranks}}.dump(2));
+  const nlohmann::json document{{"version", acpx_version()}, {"ranks", ranks}};
+  fmt::print("{}\n", text_of(document, 2));
 }
 
 /// Meets all ranks. If they keep away, a rank of each host says which addresses

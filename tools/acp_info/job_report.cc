@@ -5,8 +5,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/number_list.h"
+#include "base/printable.h"
 
 #include <nlohmann/json.hpp>
 
@@ -94,15 +98,23 @@ nlohmann::json json_of(const RankFact& fact) {
           {"atomics", fact.atomics}, {"protection", fact.protection}};
 }
 
+/// Another rank says this. Its host may have any bytes in its name.
 RankFact rank_fact_of(const nlohmann::json& document) {
+  const auto text = [&](const char* name) {
+    return printable(document.at(name).get<std::string>());
+  };
+  std::vector<std::string> colors = document.at("colors");
+  std::ranges::transform(colors, colors.begin(), [](const std::string& color) {
+    return printable(color);
+  });
   return {.rank = document.at("rank"),
-          .host = document.at("host"),
+          .host = text("host"),
           .leader = document.at("leader"),
-          .network = document.at("network"),
-          .why = document.at("why"),
-          .colors = document.at("colors"),
-          .protection = document.at("protection"),
-          .atomics = document.at("atomics")};
+          .network = text("network"),
+          .why = text("why"),
+          .colors = std::move(colors),
+          .protection = text("protection"),
+          .atomics = text("atomics")};
 }
 
 /// Ranks that say the same share a line, so that a large job fits a screen.

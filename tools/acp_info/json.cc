@@ -10,6 +10,11 @@ namespace acp::info {
 
 using nlohmann::json;
 
+std::string text_of(const json& document, int indent) {
+  return document.dump(indent, ' ', /*ensure_ascii=*/true,
+                       json::error_handler_t::replace);
+}
+
 json json_of(const std::vector<TransportFact>& transports) {
   json list = json::array();
   for (const TransportFact& fact : transports) {

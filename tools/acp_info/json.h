@@ -1,6 +1,7 @@
 // Makes JSON of the facts, for programs.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "checks.h"
@@ -9,6 +10,10 @@
 #include <nlohmann/json_fwd.hpp>
 
 namespace acp::info {
+
+/// Returns a document as a text of ASCII, on one line with an indent of -1.
+/// Bytes of names and paths that are no UTF-8 appear as U+FFFD.
+std::string text_of(const nlohmann::json& document, int indent);
 
 nlohmann::json json_of(const std::vector<TransportFact>& transports);
 nlohmann::json json_of(const RdmaFact& rdma);

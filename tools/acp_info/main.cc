@@ -37,7 +37,7 @@ void print(const std::string& text) {
 }
 
 void print(const nlohmann::json& document) {
-  print(document.dump(2) + '\n');
+  print(text_of(document, 2) + '\n');
 }
 
 /// Returns the exit status: 1 when the machine lacks a necessary setting.
