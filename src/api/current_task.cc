@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "acp/infrastructure.h"
-#include "api/early_name.h"
+#include "api/early_log.h"
 #include "api/forked_child.h"
 #include "base/log.h"
 #include "gma/call_name.h"
@@ -40,7 +40,7 @@ void fail_without_task(const char* function) noexcept {
   if (const char* outer = gma::call_name()) {
     function = outer;
   }
-  name_early_process();
+  prepare_early_log();
   if (is_forked_child()) {
     log_error(
         "{}: refused, because only the process that called acp_init is part of "

@@ -6,7 +6,7 @@
 
 #include "acp/extension.h"
 #include "api/current_task.h"
-#include "api/early_name.h"
+#include "api/early_log.h"
 #include "base/log.h"
 #include "gma/call_name.h"
 #include "gma/chain.h"
@@ -273,7 +273,7 @@ void acpx_leave_call(const char* before) {
 
 void acpx_log(acpx_log_level_t level, const char* text) {
   if (text != nullptr && level >= ACPX_LOG_ERROR && level <= ACPX_LOG_TRACE) {
-    acp::api::name_early_process();
+    acp::api::prepare_early_log();
     acp::log(static_cast<acp::LogLevel>(level), "{}", text);
   }
 }

@@ -6,6 +6,7 @@
 #include "acp/extension.h"
 #include "acp/infrastructure.h"
 #include "api/current_task.h"
+#include "api/early_log.h"
 #include "api/forked_child.h"
 #include "api/life.h"
 #include "base/log.h"
@@ -89,6 +90,7 @@ int acp_reset(int rank) {
 /// Refuses calls beside and after a job before it touches the list: modules are
 /// read-only once the task is made.
 int acpx_add_module(const acpx_module_t* module) {
+  acp::api::prepare_early_log();
   if (acp::api::is_forked_child()) {
     fail_without_task();
     return -1;

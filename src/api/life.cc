@@ -12,7 +12,8 @@
 #include <string_view>
 
 #include "api/current_task.h"
-#include "api/early_name.h"
+#include "api/early_log.h"
+#include "api/error_action.h"
 #include "api/forked_child.h"
 #include "api/open_network.h"
 #include "api/program_net.h"
@@ -21,7 +22,6 @@
 #include "gma/call_name.h"
 #include "middle/modules.h"
 #include "runtime/arguments.h"
-#include "runtime/standard_output.h"
 #include "settings/module.h"
 
 namespace acp::api {
@@ -44,25 +44,6 @@ LogLevel level_named(std::string_view name) {
   return LogLevel::kTrace;
 }
 
-/// ACP_ERRORS=abort: ends the job after a line of level error.
-void end_job_after_error(std::string_view text) noexcept {
-  if (is_forked_child()) {
-    return;  // The job of the child's parent goes on.
-  }
-  if (runtime::Task* mine = task()) {
-    mine->abort_after_error(text);
-  }
-  runtime::flush_output();
-  deliver_log(kLastLinesLimit);
-  ::_exit(1);  // There is no task yet; the launcher ends the other ranks.
-}
-
-void follow_errors(const Settings& settings) {
-  set_error_action(settings.text(SettingId::kErrors) == "abort"
-                       ? end_job_after_error
-                       : nullptr);
-}
-
 /// Looks up an environment variable. If the environment has no ACP_NET, its
 /// value is the network that the program was linked for.
 const char* value_for(const char* name) {
@@ -81,7 +62,7 @@ Result<Settings> read_settings(int* argc, char*** argv) {
     return status;
   }
   set_log_level(level_named(settings->text(SettingId::kLog)));
-  follow_errors(*settings);
+  follow_errors(settings->text(SettingId::kErrors));
   return settings;
 }
 
@@ -165,7 +146,7 @@ Status init(int* argc, char*** argv) {
     return status;
   }
   watch_forks();
-  name_early_process();
+  prepare_early_log();
   static Settings in_force;
   Result<Settings> settings = read_settings(argc, argv);
   if (!settings.ok()) {

@@ -6,7 +6,10 @@
 #include <array>
 #include <atomic>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include "acp.h"
 
@@ -15,7 +18,23 @@ namespace qmp {
 namespace {
 
 std::atomic<int> g_verbosity{0};
-std::atomic<bool> g_ends_job{false};
+
+/// Whether a failure ends the job.
+enum class OnFailure : std::uint8_t { kAsEnvironment, kReport, kAbort };
+
+/// Until QMP_init_msg_passing has the setting ACP_ERRORS, the environment
+/// decides. Written by end_job_on_failure(), read by failures of any thread.
+std::atomic<OnFailure> g_on_failure{OnFailure::kAsEnvironment};
+
+bool ends_job() {
+  // Relaxed: no other data depends on it.
+  const OnFailure set = g_on_failure.load(std::memory_order_relaxed);
+  if (set != OnFailure::kAsEnvironment) {
+    return set == OnFailure::kAbort;
+  }
+  const char* errors = std::getenv("ACP_ERRORS");
+  return errors != nullptr && std::string_view(errors) == "abort";
+}
 
 /// The formatted text, truncated after 511 characters.
 std::string formatted(const char* format, std::va_list words) {
@@ -38,7 +57,7 @@ QMP_status_t fail(QMP_status_t status, const char* format, ...) {
   last_failure() = {status, formatted(format, words)};
   va_end(words);
   (void)QMP_error("%s", last_failure().text.c_str());
-  if (g_ends_job.load(std::memory_order_relaxed)) {
+  if (ends_job()) {
     acp_abort(last_failure().text.c_str());
   }
   return status;
@@ -57,7 +76,8 @@ void tell(const char* format, ...) {
 }
 
 void end_job_on_failure(bool ends) {
-  g_ends_job.store(ends, std::memory_order_relaxed);
+  g_on_failure.store(ends ? OnFailure::kAbort : OnFailure::kReport,
+                     std::memory_order_relaxed);
 }
 
 int set_verbosity(int level) {

@@ -30,7 +30,8 @@ Failure& last_failure();
 /// Prints a line on stderr if QMP_verbose has asked for it.
 [[gnu::format(printf, 1, 2)]] void tell(const char* format, ...);
 
-/// Sets whether fail() ends the job after its line, as ACP_ERRORS=abort asks.
+/// Sets whether fail() ends the job after its line. Before the first call the
+/// environment decides: ACP_ERRORS=abort.
 void end_job_on_failure(bool ends);
 
 /// Sets the level of QMP_verbose, and returns the level before.

@@ -182,17 +182,29 @@ TEST_CASE("getMachineType: a switch, or a grid's dimensions", "[lqcd]") {
   CHECK(has(run(2, LQCD_PROBE, {"type"}, {"QMP_GEOM=1 2 1"}), "type 3\n"));
 }
 
+// The failure comes in the job, before it and after it.
 TEST_CASE("LQCD: with ACP_ERRORS=abort the first failure ends the job",
           "[lqcd]") {
-  const auto reported = run(2, LQCD_PROBE, {"careless"}, {"ACP_ERRORS=report"});
-  INFO(reported.output);
-  CHECK(reported.status == 0);
-  CHECK(has(reported, "went on"));
-  const auto aborted = run(2, LQCD_PROBE, {"careless"}, {"ACP_ERRORS=abort"});
-  INFO(aborted.output);
-  CHECK(aborted.status == 1);
-  CHECK_FALSE(has(aborted, "went on"));
-  CHECK(has(aborted, "the handle is NULL"));
+  struct Case {
+    std::string mode;
+    std::string text;
+  };
+
+  for (const auto& [mode, text] :
+       {Case{"careless", "the handle is NULL"},
+        Case{"early", "waitForBarrier: call initMachine before"},
+        Case{"late", "waitForBarrier: call initMachine before"}}) {
+    const auto reported = run(2, LQCD_PROBE, {mode}, {"ACP_ERRORS=report"});
+    INFO(reported.output);
+    CHECK(reported.status == 0);
+    CHECK(has(reported, "went on"));
+    CHECK(has(reported, text));
+    const auto aborted = run(2, LQCD_PROBE, {mode}, {"ACP_ERRORS=abort"});
+    INFO(aborted.output);
+    CHECK(aborted.status == 1);
+    CHECK_FALSE(has(aborted, "went on"));
+    CHECK(has(aborted, text));
+  }
 }
 
 TEST_CASE("LQCD: what is left behind does not stop the end", "[lqcd]") {

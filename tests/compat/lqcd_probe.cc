@@ -27,6 +27,11 @@ int main(int argc, char** argv) {
     declareTopology(&one, 1, 0);
     return is_refused ? 0 : 99;
   }
+  if (mode == "early") {
+    waitForBarrier();
+    std::printf("went on\n");
+    return 0;
+  }
   if (initMachine() != 0) {
     return 77;
   }
@@ -38,6 +43,10 @@ int main(int argc, char** argv) {
     std::printf("waited %d\n", waitFor(receive, -1));
   } else if (mode == "careless") {
     startSend(nullptr);
+    std::printf("went on\n");
+  } else if (mode == "late") {
+    shutdownMachine();
+    waitForBarrier();
     std::printf("went on\n");
   } else if (mode == "patient") {
     // Host 1 sends when host 0 is about to wait, or waits.

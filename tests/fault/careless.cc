@@ -10,6 +10,7 @@
 //   upsert    counts in a map of rank 1, which is stopped
 //   allocate  allocates memory of rank 1, which is stopped
 //   constant  sends rank 1 a message from read-only memory, which is no error
+// With "early" all ranks call acp_sync before acp_init.
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -95,6 +96,10 @@ int leave_early() {
 
 /// No result is checked, on purpose.
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "early") {
+    acp_sync();
+    std::puts("went on");
+  }
   acp_init(&argc, &argv);
   if (argc > 1 && std::string_view(argv[1]) == "abort" && acp_rank() == 0) {
     acp_abort("enough");

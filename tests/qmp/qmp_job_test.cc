@@ -161,6 +161,14 @@ TEST_CASE("ACP_ERRORS: what follows an error of QMP", "[qmp]") {
   CHECK(aborted.status == 1);
   CHECK_FALSE(has(aborted, "went on"));
   CHECK(has(aborted, "QMP_change_address"));
+  // Before QMP_init_msg_passing the environment has the setting.
+  const auto went_on = run(2, {"early"}, {"ACP_ERRORS=report"});
+  CHECK(went_on.status == 0);
+  CHECK(has(went_on, "went on"));
+  const auto early = run(2, {"early"}, {"ACP_ERRORS=abort"});
+  INFO(early.output);
+  CHECK(early.status == 1);
+  CHECK_FALSE(has(early, "went on"));
 }
 
 TEST_CASE("fork: a child is refused, and its exit ends nothing", "[qmp]") {

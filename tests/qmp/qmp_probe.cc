@@ -708,6 +708,11 @@ int main(int argc, char** argv) {
     QMP_finalize_msg_passing();
     QMP_printf("before %s", "init");
   }
+  if (mode == "early") {
+    (void)QMP_barrier();
+    QMP_printf("went on");
+    return 0;
+  }
   if (mode == "after_acp_init") {
     expect(acp_init(&argc, &argv) == 0, "acp_init");
   }

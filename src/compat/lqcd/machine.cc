@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "acp.h"
@@ -20,6 +22,30 @@ namespace {
 
 /// Written by the thread that calls initMachine and shutdownMachine.
 Machine* g_machine = nullptr;
+
+/// Whether a failure ends the job.
+enum class OnFailure : std::uint8_t { kAsEnvironment, kReport, kAbort };
+
+/// Until begin() has the setting ACP_ERRORS, the environment decides. Written
+/// by begin(); failures of any thread read it, after end() as well.
+std::atomic<OnFailure> g_on_failure{OnFailure::kAsEnvironment};
+
+bool ends_job_on_failure() {
+  // Relaxed: no other data depends on it.
+  const OnFailure set = g_on_failure.load(std::memory_order_relaxed);
+  if (set != OnFailure::kAsEnvironment) {
+    return set == OnFailure::kAbort;
+  }
+  const char* errors = std::getenv("ACP_ERRORS");
+  return errors != nullptr && std::string_view(errors) == "abort";
+}
+
+void follow_setting() {
+  std::uint64_t errors = 0;  // 1 is abort
+  const bool ends = acpx_setting("ACP_ERRORS", &errors) == 0 && errors == 1;
+  g_on_failure.store(ends ? OnFailure::kAbort : OnFailure::kReport,
+                     std::memory_order_relaxed);
+}
 
 struct Waiting {
   Mailbox* mailbox;
@@ -96,8 +122,7 @@ QMP_status_t fail(QMP_status_t status, const char* format, ...) {
   va_end(words);
   last_failure() = {status, text.data()};
   (void)QMP_error("%s", text.data());
-  if (const Machine* mine = machine();
-      mine != nullptr && mine->ends_job_on_failure) {
+  if (ends_job_on_failure()) {
     acp_abort(text.data());
   }
   return status;
@@ -129,13 +154,11 @@ QMP_status_t begin() {
   if (status != QMP_SUCCESS) {
     return keep(status);
   }
+  follow_setting();
   // A program that ends without shutdownMachine leaves it: the progress step
   // runs until the end.
   g_machine = new Machine;
   g_machine->hosts = Hosts(QMP_get_number_of_nodes());
-  std::uint64_t errors = 0;  // 1 is abort
-  g_machine->ends_job_on_failure =
-      acpx_setting("ACP_ERRORS", &errors) == 0 && errors == 1;
   if (const char* text = std::getenv("QMP_WAIT_TIMEOUT")) {
     const double seconds = std::strtod(text, nullptr);  // QMP has checked it
     g_machine->wait_timeout_ms =

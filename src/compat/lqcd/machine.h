@@ -16,8 +16,6 @@ struct Machine {
   Hosts hosts;
   Mailbox mailbox;
   int wait_timeout_ms = 600'000;  ///< -1: no limit.
-  /// ACP_ERRORS is abort. Written by begin().
-  bool ends_job_on_failure = false;
 };
 
 /// nullptr before initMachine and after shutdownMachine.
@@ -46,7 +44,8 @@ struct Failure {
 Failure& last_failure();
 
 /// Keeps status and text for the thread, prints a line, and returns the status.
-/// With ACP_ERRORS=abort it ends the job instead of returning.
+/// With ACP_ERRORS=abort it ends the job instead of returning, also before
+/// initMachine and after shutdownMachine.
 [[gnu::format(printf, 2, 3)]] QMP_status_t fail(QMP_status_t status,
                                                 const char* format,
                                                 ...);

@@ -1,6 +1,7 @@
-// Reads the rank out of the environment, for log lines before and early in
-// acp_init. Called by acp_init and by calls outside of a job. It opens nothing.
-#include "api/early_name.h"
+// Reads the rank and ACP_ERRORS out of the environment, for log lines before
+// and early in acp_init. Called by acp_init and by calls outside of a job. It
+// opens nothing.
+#include "api/early_log.h"
 
 #include <fmt/core.h>
 
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "api/error_action.h"
 #include "base/host_facts.h"
 #include "base/log.h"
 #include "protocol/bootstrap.h"
@@ -30,18 +32,21 @@ std::string_view launched_rank() {
   return {};
 }
 
-bool name_once() {
+bool prepare_once() {
   const std::string_view rank = launched_rank();
   if (!rank.empty()) {
     set_log_prefix(fmt::format("rank {} on {}", rank, host_name()));
+  }
+  if (const char* errors = std::getenv("ACP_ERRORS")) {
+    follow_errors(errors);
   }
   return true;
 }
 
 }  // namespace
 
-void name_early_process() {
-  [[maybe_unused]] static const bool is_named = name_once();
+void prepare_early_log() {
+  [[maybe_unused]] static const bool is_prepared = prepare_once();
 }
 
 }  // namespace acp::api
