@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace acp::gma {
 
@@ -96,6 +97,16 @@ std::string describe_excess(GlobalAddress address,
       hint_for(address, is_sure, space));
 }
 
+/// The ends at which a step can have failed: the remote one first.
+std::vector<GlobalAddress> suspects_of(const Step& step, CopyEnd failed_end) {
+  switch (failed_end) {
+    case CopyEnd::kSource: return {step.local};
+    case CopyEnd::kDestination: return {step.remote};
+    case CopyEnd::kUnknown: break;
+  }
+  return {step.remote, step.local};
+}
+
 /// Whether the key in an address is dead. This rank does not see the keys of
 /// memory that another host has registered.
 Fault key_fault_of(GlobalAddress address, const gmm::AddressSpace& space) {
@@ -111,10 +122,11 @@ Fault key_fault_of(GlobalAddress address, const gmm::AddressSpace& space) {
 /// Names the end whose key is dead. If this rank sees no dead key, it is that
 /// of an end on another host, and the text names each such end.
 std::string describe_dead_key(const Step& step,
-                              const gmm::AddressSpace& space) {
+                              const gmm::AddressSpace& space,
+                              CopyEnd failed_end) {
   std::string text;
   for (const Fault fault : {Fault::kSure, Fault::kPossible}) {
-    for (const GlobalAddress address : {step.remote, step.local}) {
+    for (const GlobalAddress address : suspects_of(step, failed_end)) {
       if (key_fault_of(address, space) == fault) {
         text +=
             fmt::format("{} {:#018x} on rank {}", text.empty() ? ";" : " or",
@@ -125,6 +137,25 @@ std::string describe_dead_key(const Step& step,
       return text +
              " was unregistered, or was never registered; call acp_sync "
              "between the last access and acp_unregister_memory";
+    }
+  }
+  return text;
+}
+
+/// Names the dead rank of a copy, or both ranks that it can be. The other steps
+/// have one peer, which their description names.
+std::string describe_dead_peer(const Step& step,
+                               const gmm::AddressSpace& space,
+                               CopyEnd failed_end) {
+  std::string text;
+  if (step.opcode != protocol::Opcode::kCopy) {
+    return text;
+  }
+  for (const GlobalAddress address : suspects_of(step, failed_end)) {
+    const Rank rank = space.codec().rank(address);
+    if (rank != space.my_rank()) {
+      text += fmt::format("{} rank {}",
+                          text.empty() ? "; the dead one is" : " or", rank);
     }
   }
   return text;
@@ -201,7 +232,8 @@ std::string describe_misaligned(const Step& step) {
 /// leaves a region, the region itself may be gone.
 std::string describe_bounds(const Step& step,
                             Status status,
-                            const gmm::AddressSpace& space) {
+                            const gmm::AddressSpace& space,
+                            CopyEnd failed_end) {
   std::string text;
   if (status != Status::kBadAddress) {
     return text;
@@ -209,7 +241,7 @@ std::string describe_bounds(const Step& step,
   const std::uint64_t size = bytes_at_remote(step);
   // If no end is surely at fault, the text names each that may be.
   for (const Fault fault : {Fault::kSure, Fault::kPossible}) {
-    for (const GlobalAddress address : {step.remote, step.local}) {
+    for (const GlobalAddress address : suspects_of(step, failed_end)) {
       if (fault_of(address, size, space) == fault) {
         text += describe_excess(address, size, fault == Fault::kSure, space);
       }
@@ -221,18 +253,21 @@ std::string describe_bounds(const Step& step,
   return describe_freed(step, space);
 }
 
+/// Each status has values of its own that explain it.
 std::string describe_cause(const Step& step,
                            Status status,
-                           const gmm::AddressSpace& space) {
+                           const gmm::AddressSpace& space,
+                           CopyEnd failed_end) {
   switch (status) {
     case Status::kBadAddress:
       return lacks_end(step)
                  ? "; an address that is ACP_GA_NULL was not queried, or not "
                    "received yet"
-                 : describe_bounds(step, status, space);
+                 : describe_bounds(step, status, space, failed_end);
     case Status::kBadRank: return describe_foreign_end(step, space);
     case Status::kMisaligned: return describe_misaligned(step);
-    case Status::kBadKey: return describe_dead_key(step, space);
+    case Status::kBadKey: return describe_dead_key(step, space, failed_end);
+    case Status::kPeerDead: return describe_dead_peer(step, space, failed_end);
     case Status::kInvalidArgument:
       return "; the old value needs another word of this rank than the one "
              "that changes";
@@ -286,7 +321,7 @@ std::string describe_cause(const Operation& operation,
   }
   const std::size_t last = operation.steps.size() - 1;
   return describe_cause(operation.steps[std::min(operation.current, last)],
-                        operation.status, space);
+                        operation.status, space, operation.failed_end);
 }
 
 /// The call that the program made comes first, then the step that is under way,

@@ -19,15 +19,18 @@ std::string describe_address(GlobalAddress address,
 /// `status`.
 std::string describe_bounds(const Step& step,
                             Status status,
-                            const gmm::AddressSpace& space);
+                            const gmm::AddressSpace& space,
+                            CopyEnd failed_end = CopyEnd::kUnknown);
 
 /// The cause why a step failed with `status`, in values. It names the bytes
 /// that leave a region (describe_bounds), the end whose key is dead, the end
-/// that is on a wrong rank, or the address that is not aligned. Empty for any
-/// other `status`.
+/// that is on a wrong rank, or the address that is not aligned. Of a copy that
+/// has failed because a peer is dead, it names that rank. If `failed_end` is
+/// known, the text names no other end. Empty for any other `status`.
 std::string describe_cause(const Step& step,
                            Status status,
-                           const gmm::AddressSpace& space);
+                           const gmm::AddressSpace& space,
+                           CopyEnd failed_end = CopyEnd::kUnknown);
 
 /// describe_cause() for the step at which an operation has failed.
 std::string describe_cause(const Operation& operation,

@@ -296,7 +296,8 @@ void Engine::on_finished(Operation& operation) {
       queue_.finish(operation.sequence, operation.status);
       break;
     case Owner::kDelegated:
-      delegated_done_(operation.reply_to, operation.status);
+      delegated_done_(operation.reply_to, operation.status,
+                      operation.failed_end);
       end_internal();
       break;
     case Owner::kInternal: end_internal(); break;

@@ -88,8 +88,10 @@ class Transports {
 
 class Engine final : private OperationOwner {
  public:
-  /// Ends a delegated copy: sends the reply. Mutex held.
-  using DelegatedDone = std::function<void(const ReplyTo&, Status)>;
+  /// Ends a delegated copy: sends the reply, which says at which end the copy
+  /// has failed. kUnknown: not at the peer, so at the source, which is here.
+  /// Mutex held.
+  using DelegatedDone = std::function<void(const ReplyTo&, Status, CopyEnd)>;
 
   Engine(const gmm::AddressSpace& space,
          Endpoints& endpoints,

@@ -67,6 +67,10 @@ enum class Owner : std::uint8_t {
   kRelay,      ///< The relay: the operation is a part of a relayed copy.
 };
 
+/// The end of a copy at which it has failed. kUnknown: this rank does not know
+/// which, or the operation is no copy.
+enum class CopyEnd : std::uint8_t { kUnknown, kSource, kDestination };
+
 /// Where the reply to a delegated copy goes.
 struct ReplyTo {
   std::uint32_t proc = 0;
@@ -94,6 +98,7 @@ struct Operation {
     }
     current = 0;
     status = Status::kOk;
+    failed_end = CopyEnd::kUnknown;
     flight = Idle{};
     has_unsent = false;
     next_unsent = nullptr;
@@ -117,6 +122,7 @@ struct Operation {
   std::vector<Step> steps;
   std::size_t current = 0;  ///< Index of the step under way, or that failed.
   Status status = Status::kOk;
+  CopyEnd failed_end = CopyEnd::kUnknown;
   Flight flight;                     ///< How the current step is under way.
   bool has_unsent = false;           ///< Queued to send more (peer or relay).
   Operation* next_unsent = nullptr;  ///< Next in the PeerQueue that it is in.

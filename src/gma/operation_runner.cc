@@ -14,6 +14,48 @@
 
 namespace acp::gma {
 
+namespace {
+
+/// The end of the current copy that is on the peer of its flight. A copy in the
+/// form of a put goes to the owner of the destination. A get, and a delegated
+/// copy, go to that of the source.
+CopyEnd end_at_peer(const Operation& operation) {
+  if (operation.current >= operation.steps.size() ||
+      operation.steps[operation.current].opcode != protocol::Opcode::kCopy) {
+    return CopyEnd::kUnknown;
+  }
+  if (std::holds_alternative<Parts>(operation.flight)) {
+    return CopyEnd::kDestination;
+  }
+  const auto* pieces = std::get_if<Pieces>(&operation.flight);
+  if (pieces == nullptr) {
+    return CopyEnd::kUnknown;
+  }
+  return pieces->step.opcode == protocol::Opcode::kPut ? CopyEnd::kDestination
+                                                       : CopyEnd::kSource;
+}
+
+/// The end at which a copy has failed, by the reply of its peer.
+CopyEnd failed_end_in(const Operation& operation,
+                      const protocol::ReplyHeader& reply) {
+  const auto* pieces = std::get_if<Pieces>(&operation.flight);
+  const bool is_delegated =
+      pieces != nullptr && pieces->step.opcode == protocol::Opcode::kCopy;
+  return is_delegated && reply.failed_step == protocol::kDestinationFailed
+             ? CopyEnd::kDestination
+             : end_at_peer(operation);
+}
+
+/// A peer is lost, or its endpoint cannot be used. The first failure stays.
+void fail_at_peer(Operation& operation, Status status) {
+  if (operation.status == Status::kOk) {
+    operation.status = status;
+    operation.failed_end = end_at_peer(operation);
+  }
+}
+
+}  // namespace
+
 OperationRunner::OperationRunner(const gmm::AddressSpace& space,
                                  Endpoints& endpoints,
                                  gmm::ThreadWaker& waker,
@@ -121,7 +163,9 @@ void OperationRunner::send_queue(PeerQueue& queue) {
       advance(operation);
       continue;
     }
-    if (status != Status::kOk) {
+    if (status == Status::kPeerDead) {
+      fail_at_peer(operation, status);
+    } else if (status != Status::kOk) {
       operation.status = status;
     }
     settle(operation, queue);
@@ -164,8 +208,11 @@ void OperationRunner::close_request(const protocol::ReplyView& reply) {
   const Status status = is_plain_success
                             ? Status::kOk
                             : store_results(space_, request, reply, operation);
-  if (operation.status == Status::kOk) {
+  if (operation.status == Status::kOk && status != Status::kOk) {
     operation.status = status;
+    if (reply.header.status != Status::kOk) {
+      operation.failed_end = failed_end_in(operation, reply.header);
+    }
   }
   settle(operation, *request.queue);
 }
@@ -222,9 +269,7 @@ void OperationRunner::end_flight(Operation& operation) {
 void OperationRunner::fail_peer(transport::ProcId proc, Status status) {
   for (const std::uint64_t id : requests_.ids_to(proc)) {
     const Request request = requests_.close(id);
-    if (request.operation->status == Status::kOk) {
-      request.operation->status = status;
-    }
+    fail_at_peer(*request.operation, status);
     settle(*request.operation, *request.queue);
   }
   for (PeerQueue* queue : queues_.queues_to(proc)) {
@@ -232,7 +277,7 @@ void OperationRunner::fail_peer(transport::ProcId proc, Status status) {
       Operation& operation = queue->front();
       queue->pop_front();
       operation.has_unsent = false;
-      operation.status = status;
+      fail_at_peer(operation, status);
       settle(operation, *queue);
     }
   }

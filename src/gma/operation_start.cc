@@ -102,6 +102,7 @@ OperationRunner::Progress OperationRunner::copy_portion(Operation& operation,
   const Result<gmm::Target> to = space_.locate(copy.remote, copy.size);
   const Result<gmm::Target> from = space_.locate(copy.local, copy.size);
   if (!to.ok() || !from.ok()) {
+    operation.failed_end = to.ok() ? CopyEnd::kSource : CopyEnd::kDestination;
     return fail(operation, to.ok() ? from.status() : to.status());
   }
   const auto* portions = std::get_if<Portions>(&operation.flight);

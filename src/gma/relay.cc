@@ -58,6 +58,8 @@ Operation* Relay::on_ended(Operation& part) {
   --copy.outstanding;
   if (part.status != Status::kOk && copy.status == Status::kOk) {
     copy.status = part.status;
+    copy.failed_end =
+        part.current == 0 ? CopyEnd::kSource : CopyEnd::kDestination;
     if (copy.has_unsent) {
       std::erase(waiting_, &copy);
       copy.has_unsent = false;

@@ -8,7 +8,8 @@
 //             8 u64 remote   16 u64 operand   24 u64 compare
 //               in a copy:   16 u64 local     24 u64 size
 //               in a put:    16 u64 index of the step in its chain
-//   reply     0 u8 type = 2   1 u8 status   2 u16 failed step
+//   reply     0 u8 type = 2   1 u8 status   2 u16 failed step; of a copy: 0 the
+//               source has failed, 1 the destination
 //             4 u32 data bytes
 //             8 u64 id
 //            16 results in order: 8 bytes for an atomic's old value, `size`
@@ -103,6 +104,12 @@ inline Step decode_step(const std::byte* from) noexcept {
   }
   return step;
 }
+
+/// ReplyHeader::failed_step of a delegated copy, which is the only step of its
+/// request: the end at which the copy has failed. The agent that answers is
+/// that of the source.
+inline constexpr std::uint16_t kSourceFailed = 0;
+inline constexpr std::uint16_t kDestinationFailed = 1;
 
 struct ReplyHeader {
   MessageType type = MessageType::kReply;

@@ -137,9 +137,13 @@ Status Task::open_engine() {
   engine_.emplace(space, *transports_, *doorbell_, *transports_, *progress_);
   agent_ = std::make_unique<agent::Agent>(engine_->space(), *doorbell_,
                                           *transports_);
-  engine_->set_delegated_done([this](const gma::ReplyTo& to, Status status) {
-    agent_->reply(to.proc, to.color, to.id, status);
-  });
+  engine_->set_delegated_done(
+      [this](const gma::ReplyTo& to, Status status, gma::CopyEnd failed_end) {
+        agent_->reply(to.proc, to.color, to.id, status,
+                      failed_end == gma::CopyEnd::kDestination
+                          ? protocol::kDestinationFailed
+                          : protocol::kSourceFailed);
+      });
   transports_->attach(
       *engine_, *agent_,
       [this](TimePoint deadline) { progress_->rouse_before(deadline); },

@@ -2,8 +2,12 @@
 // paths where the caller sees every error, failures happen in the call and
 // concern no other operation. Both ways are accepted, and each is checked to
 // its end.
+#include <cstdio>
+#include <string>
+
 #include "support/spmd.h"
 #include "support/spmd_memory.h"
+#include "support/stderr_capture.h"
 
 using spmd::Block;
 using spmd::Memory;
@@ -108,6 +112,40 @@ SPMD_CASE(collected_failures_are_over,
   EXPECT_EQ(acp_sync(), 0);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(block.word(i).load(), 7U);
+  }
+}
+
+// Each rank copies between the two ranks right of it, which may be on other
+// hosts. The key of one end is dead, of the source first.
+SPMD_CASE(dead_end_is_named,
+          "acp_copy between two other ranks: the line of a failure names the "
+          "end whose key is dead, and no other") {
+  const Block block(Memory::kRegistered, 64);
+  const int near = spmd::right_of(acp_rank());
+  const int far = spmd::right_of(near);
+  if (acp_procs() < 3) {
+    return;
+  }
+  const acp_ga_t dead_near = dead_address(near);
+  const acp_ga_t dead_far = dead_address(far);
+  for (const bool is_source : {true, false}) {
+    const acp_ga_t dead = is_source ? dead_near : dead_far;
+    const acp_ga_t live = is_source ? block.at(far) : block.at(near);
+    spmd::StderrCapture capture;
+    const acp_handle_t handle = acp_copy(
+        is_source ? live : dead, is_source ? dead : live, 8, ACP_HANDLE_NULL);
+    if (handle != ACP_HANDLE_NULL) {
+      EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), -1);
+    }
+    EXPECT_EQ(acp_errno, int{ACPX_BAD_KEY});
+    EXPECT_EQ(acp_sync(), 0);  // lines of delegated copies come here, too
+    const std::string line = capture.stop();
+    char named[64];
+    (void)std::snprintf(
+        named, sizeof named, "; %#018llx on rank %d was unregistered",
+        static_cast<unsigned long long>(dead), is_source ? near : far);
+    EXPECT(line.find(named) != std::string::npos);
+    EXPECT(line.find(" or 0x") == std::string::npos);
   }
 }
 

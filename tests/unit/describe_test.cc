@@ -141,12 +141,36 @@ TEST_CASE("describe: the end whose key is dead, as far as it can be seen",
            fmt::format("; {:#018x} on rank 2 or {:#018x} on rank 1 was "
                        "unregistered",
                        step.remote, step.local));
+  // The copy knows at which end it has failed.
+  CHECK(describe_cause(step, Status::kBadKey, apart, CopyEnd::kSource)
+            .find(of_local) == 0);
+  CHECK(describe_cause(step, Status::kBadKey, apart, CopyEnd::kDestination)
+            .find(fmt::format("; {:#018x} on rank 2 was unregistered",
+                              step.remote)) == 0);
   REQUIRE(keys.remove(0, live.value()) == Status::kOk);
   step.remote = live.value();
   contains(describe_cause(step, Status::kBadKey, apart),
            fmt::format("; {:#018x} on rank 0 was unregistered", step.remote));
   contains(keys.describe_region(0, live.value()),
            "; acp_unregister_memory or acp_reset has ended this region");
+}
+
+TEST_CASE("describe: the dead rank of a copy", "[gma][describe]") {
+  const test::HostMemory host(4);
+  const gmm::AddressSpace space(host.segment(), 0, 0, 1, gmm::Reach::kHost);
+  Step step;
+  step.opcode = protocol::Opcode::kCopy;
+  step.size = 8;
+  step.remote = space.codec().encode(2, 0, 5, 0, 0);
+  step.local = space.codec().encode(1, 0, 5, 0, 0);
+  const auto text_of = [&](CopyEnd end) {
+    return describe_cause(step, Status::kPeerDead, space, end);
+  };
+  CHECK(text_of(CopyEnd::kSource) == "; the dead one is rank 1");
+  CHECK(text_of(CopyEnd::kDestination) == "; the dead one is rank 2");
+  CHECK(text_of(CopyEnd::kUnknown) == "; the dead one is rank 2 or rank 1");
+  step.local = space.codec().encode(0, 0, gmm::kStarterKey, 0, 0);
+  CHECK(text_of(CopyEnd::kUnknown) == "; the dead one is rank 2");
 }
 
 TEST_CASE("describe: an end that is ACP_GA_NULL", "[gma][describe]") {

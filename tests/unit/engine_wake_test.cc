@@ -69,7 +69,8 @@ TEST_CASE("engine: the end of a delegated copy wakes callers",
           "[gma][engine][wake]") {
   EngineUnderTest rank;
   int replies = 0;
-  rank.engine.set_delegated_done([&](const ReplyTo&, Status) { ++replies; });
+  rank.engine.set_delegated_done(
+      [&](const ReplyTo&, Status, CopyEnd) { ++replies; });
   Step copy;
   copy.remote =
       rank.space.codec().encode(1, 0, gmm::kStarterKey, 0, std::uint64_t{64});

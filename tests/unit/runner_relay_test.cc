@@ -200,8 +200,50 @@ TEST_CASE("runner relay: a part that fails ends its copy once, and no other",
   CHECK(world.ends_of(bad) == 0);  // others of its parts are under way
   peers.deliver_all();
   CHECK(world.has_ended(bad, Status::kBadKey));
+  CHECK(bad.failed_end == CopyEnd::kSource);
   CHECK(world.has_ended(good, Status::kOk));
   CHECK_FALSE(world.runner.has_unsent());
+}
+
+TEST_CASE("runner relay: a copy whose destination fails knows that",
+          "[gma][runner][relay]") {
+  TwoPeers peers(4096);
+  RunnerWorld& world = peers.world;
+  world.endpoint(3).post_status = always(Status::kUnsupported);
+  const Operation& copy =
+      world.start({copy_step(world.far(3, 0), world.far(2, 0), 100)});
+  CHECK(peers.deliver(2));
+  CHECK(world.answer(3, Status::kBadKey).opcode == Opcode::kPut);
+  CHECK(world.has_ended(copy, Status::kBadKey));
+  CHECK(copy.failed_end == CopyEnd::kDestination);
+}
+
+// The owner of the source says in its reply at which end the copy has failed.
+// If that rank is lost, it is the source.
+TEST_CASE("runner: a delegated copy that fails knows at which end",
+          "[gma][runner]") {
+  struct Case {
+    std::uint16_t failed_step;
+    CopyEnd end;
+  };
+
+  for (const Case& one :
+       {Case{protocol::kSourceFailed, CopyEnd::kSource},
+        Case{protocol::kDestinationFailed, CopyEnd::kDestination}}) {
+    RunnerWorld world(kRelayMessage, 0);
+    const Operation& copy =
+        world.start({copy_step(world.far(3, 8), world.far(2, 0), 100)});
+    CHECK(world.answer(2, Status::kPeerDead, {}, one.failed_step).opcode ==
+          Opcode::kCopy);
+    CHECK(world.has_ended(copy, Status::kPeerDead));
+    CHECK(copy.failed_end == one.end);
+  }
+  RunnerWorld world(kRelayMessage, 0);
+  const Operation& copy =
+      world.start({copy_step(world.far(3, 8), world.far(2, 0), 100)});
+  world.runner.fail_peer(2 + 10, Status::kPeerDead);
+  CHECK(world.has_ended(copy, Status::kPeerDead));
+  CHECK(copy.failed_end == CopyEnd::kSource);
 }
 
 // Endpoints refuse posts at random, and one of two peers is lost after a random
@@ -257,6 +299,10 @@ TEST_CASE("runner relay: peers may be lost at any moment",
       REQUIRE(world.ends_of(*copy) == 1);
       REQUIRE((copy->status == Status::kOk ||
                (is_lost && copy->status == Status::kPeerDead)));
+      if (copy->status != Status::kOk) {
+        REQUIRE(copy->failed_end ==
+                (lost == 2 ? CopyEnd::kSource : CopyEnd::kDestination));
+      }
     }
     REQUIRE_FALSE(world.runner.has_unsent());
     if (!is_lost) {

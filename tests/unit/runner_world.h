@@ -70,13 +70,15 @@ class RunnerWorld final : private Endpoints, private OperationOwner {
   /// comes; its first step.
   protocol::Step answer(Rank rank,
                         Status status = Status::kOk,
-                        std::span<const std::byte> data = {}) {
+                        std::span<const std::byte> data = {},
+                        std::uint16_t failed_step = 0) {
     const auto message = endpoint(rank).take();
     const auto request = protocol::decode_request(message);
     REQUIRE(request.has_value());
     const protocol::Step step = request->step(0);
     if ((request->header.flags & protocol::kMoreFlag) == 0) {
-      runner.on_reply(test::reply_message(request->header.id, status, 0, data));
+      runner.on_reply(
+          test::reply_message(request->header.id, status, failed_step, data));
     }
     return step;
   }
