@@ -286,8 +286,8 @@ acp_list_it_t acp_advance_list_it(acp_list_it_t it, int n);
 acp_list_it_t acp_decrement_list_it(acp_list_it_t it);
 
 /** Where an element's data is. Specification 4.5.29. Free right after the
- * increment, decrement or begin of the same thread that gave @p it; otherwise
- * one round trip.
+ * increment, decrement or begin of the same thread that gave @p it, while no
+ * other thread of the process comes there; otherwise one round trip.
  *
  * @param it  an element
  * @return address and size, or ACP_GA_NULL and 0: ACPX_BAD_ADDRESS (the end)

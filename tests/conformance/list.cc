@@ -700,6 +700,49 @@ SPMD_CASE(acp_insert_list_sizes,
   acp_destroy_list(source);
 }
 
+// The other thread has removed the element to which this thread came last, and
+// pushes a larger one into its memory. No call of this thread tells of that.
+SPMD_CASE(list_iterator_of_another_thread,
+          "acp_dereference_list_it: an iterator of another thread has the size "
+          "of the new element") {
+  const Scratch scratch;
+  const int me = acp_rank();
+  const acp_list_t list = acp_create_list(me);
+  const auto replace = [&] {
+    acp_pop_back_list(list);
+    acp_push_back_list(list, {scratch.ga(), 16}, me);
+  };
+  const auto by_begin = [&] {
+    replace();
+    return acp_begin_list(list);
+  };
+  const auto by_decrement = [&] {
+    replace();
+    return acp_decrement_list_it(acp_end_list(list));
+  };
+  const auto by_erase = [&] {
+    replace();
+    acp_push_front_list(list, {scratch.ga(), 8}, me);
+    return acp_erase_list(acp_begin_list(list));
+  };
+  const std::function<acp_list_it_t()> gets[] = {by_begin, by_decrement,
+                                                 by_erase};
+  int same_memory = 0;
+  for (const auto& get : gets) {
+    acp_push_back_list(list, scratch.put_word(1), me);
+    const acp_list_it_t old = acp_begin_list(list);
+    EXPECT_EQ(acp_dereference_list_it(old).size, std::size_t{8});
+    acp_list_it_t added{};
+    std::thread([&] { added = get(); }).join();
+    EXPECT_EQ(acp_dereference_list_it(added).size, std::size_t{16});
+    same_memory += added.elem == old.elem ? 1 : 0;
+    acp_pop_front_list(list);
+  }
+  EXPECT(same_memory > 0);  // otherwise the case tests nothing
+  EXPECT_EQ(int{acp_errno}, 0);
+  acp_destroy_list(list);
+}
+
 // Handles and elements have the addresses of the life before.
 SPMD_CASE(acp_reset_forgets_sizes,
           "acp_reset: dereferencing gives the sizes of this life's elements") {

@@ -2,6 +2,7 @@
 // Called by list_api.cc. They write nothing.
 #include <limits>
 
+#include "middle/list/arrivals.h"
 #include "middle/list/list.h"
 #include "middle/structure/waiting.h"
 
@@ -14,13 +15,19 @@ using structure::Scratch;
 
 namespace {
 
+constinit Arrivals g_arrivals;
+
 /// The element that this thread came to last, with its size, which the link to
-/// it told. Dereferencing it then needs no round trip. An operation that
-/// removes, moves or inserts elements clears this.
+/// it told. Dereferencing it needs no round trip while no other thread has come
+/// to the element since: the iterator may be of that thread, and its element a
+/// new one in the same memory. An operation that removes, moves or inserts
+/// elements clears this.
 struct Known {
   acp_ga_t list = ACP_GA_NULL;
   std::uint64_t life = 0;  ///< acp_reset gives addresses to other lists.
   Link link;
+  Arrivals::Time read_after;
+  std::uint64_t mark = Arrivals::kNone;
 };
 
 thread_local Known t_known;
@@ -53,60 +60,72 @@ bool read_header(const Call& call, acp_ga_t element, Header& header) {
   return false;
 }
 
-/// Remembers the element, and returns its iterator.
-acp_list_it_t arrive(const Call& call, Link link) {
-  t_known = {call.handle, call.site->life(), link};
+/// Remembers the element, and returns its iterator. `read_after` is the time
+/// before the link was read.
+acp_list_it_t arrive(const Call& call,
+                     Link link,
+                     const Arrivals::Time& read_after) {
+  t_known = {call.handle, call.site->life(), link, read_after,
+             g_arrivals.arrive(link.ga, read_after)};
   return {{call.handle}, link.ga};
 }
 
-/// Whether this thread came to the iterator's element last.
+/// Whether this thread came to the iterator's element last, and no other one
+/// since.
 bool is_known(const Call& call, acp_ga_t element) {
   return t_known.list == call.handle && t_known.link.ga == element &&
-         t_known.life == call.site->life();
+         t_known.life == call.site->life() &&
+         g_arrivals.is_last(element, t_known.mark, t_known.read_after);
 }
 
 }  // namespace
 
 void forget_sizes() {
   t_known = {};
+  g_arrivals.note_other();
 }
 
 acp_list_it_t first_of(acp_list_t list) {
   constexpr const char* kName = "acp_begin_list";
   Call call;
   Ends ends;
+  const Arrivals::Time begin = g_arrivals.now();
   if (!structure::begin_call(call, kName, Kind::kList, list.ga) ||
       !read(kName, list.ga, ends)) {
     return {list, ACP_GA_NULL};
   }
-  return arrive(call, ends.head);
+  return arrive(call, ends.head, begin);
 }
 
 acp_list_it_t next_of(const char* function, acp_list_it_t it) {
   Call call;
   Header header;
+  const Arrivals::Time begin = g_arrivals.now();
   if (!structure::begin_call(call, function, Kind::kList, it.list.ga) ||
       it.elem == ACP_GA_NULL || !read_header(call, it.elem, header)) {
     return {it.list, ACP_GA_NULL};
   }
-  return arrive(call, header.next.link());
+  return arrive(call, header.next.link(), begin);
 }
 
 acp_list_it_t previous_of(const char* function, acp_list_it_t it) {
   Call call;
+  const Arrivals::Time begin = g_arrivals.now();
   if (!structure::begin_call(call, function, Kind::kList, it.list.ga)) {
     return {it.list, ACP_GA_NULL};
   }
   if (it.elem == ACP_GA_NULL) {
     Ends ends;
     read(function, it.list.ga, ends);
-    return arrive(call, ends.tail);
+    return arrive(call, ends.tail, begin);
   }
   Header header;
   if (!read_header(call, it.elem, header)) {
     return {it.list, ACP_GA_NULL};
   }
-  return header.prev.ga == ACP_GA_NULL ? it : arrive(call, header.prev.link());
+  return header.prev.ga == ACP_GA_NULL
+             ? it
+             : arrive(call, header.prev.link(), begin);
 }
 
 acp_list_it_t advance(acp_list_it_t it, int n) {
@@ -131,6 +150,7 @@ acp_list_it_t advance(acp_list_it_t it, int n) {
 /// Needs no round trip for the element that this thread came to last.
 acp_element_t element_at(acp_list_it_t it) {
   Call call;
+  const Arrivals::Time begin = g_arrivals.now();
   if (!structure::begin_call(call, "acp_dereference_list_it", Kind::kList,
                              it.list.ga)) {
     return {ACP_GA_NULL, 0};
@@ -147,7 +167,7 @@ acp_element_t element_at(acp_list_it_t it) {
   if (!read_header(call, it.elem, header)) {
     return {ACP_GA_NULL, 0};
   }
-  arrive(call, {it.elem, header.size});
+  arrive(call, {it.elem, header.size}, begin);
   return {data_of(it.elem), header.size};
 }
 

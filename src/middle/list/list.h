@@ -35,9 +35,9 @@ acp_list_it_t previous_of(const char* function, acp_list_it_t it);
 acp_list_it_t advance(acp_list_it_t it, int n);
 acp_element_t element_at(acp_list_it_t it);
 int distance(acp_list_it_t first, acp_list_it_t last);
-/// Drops the element size that this thread remembers. Called by every operation
-/// that removes or moves elements, and by those that return an iterator of a
-/// new element: its memory may have been another element's.
+/// Drops the element sizes that threads of this process remember. Called by
+/// every operation that removes or moves elements, and by those that return an
+/// iterator of a new element: its memory may have been another element's.
 void forget_sizes();
 
 // ---- Whole lists (whole_lists.cc, list_copies.cc, two_lists.cc) -----------
