@@ -11,7 +11,9 @@
 #include <charconv>
 
 #include "base/byte_count.h"
+#include "base/log.h"
 #include "launcher/nodefile.h"
+#include "settings/networks.h"
 
 namespace acp::launcher {
 
@@ -47,9 +49,9 @@ std::optional<EarlyExit> take_nodefile(const std::string& value,
                                        Options& options) {
   if (options.nodefile && *options.nodefile != value) {
     const auto& nets = settings_table()[static_cast<int>(SettingId::kNet)];
-    const bool is_net =
-        ("|" + std::string(nets.choices) + "|").find("|" + value + "|") !=
-        std::string::npos;
+    const bool is_net = ("|" + std::string(nets.choices) + "|")
+                            .find("|" + std::string(network_name(value)) +
+                                  "|") != std::string::npos;
     return error(fmt::format(
         "a second --acp-nodefile={}{}", value,
         is_net ? "; did you mean --acp-envnet=" + value + "?"
@@ -78,6 +80,21 @@ std::optional<EarlyExit> take_old_heap_size(const std::string& value,
   }
   options.setting_variables.push_back(fmt::format(
       "ACP_HEAP_SIZE={}", options.settings.text(SettingId::kHeapSize)));
+  return std::nullopt;
+}
+
+/// The library of channels had starter memory of its own. This library's
+/// channels have their buffers in memory that acp_init takes anyway.
+std::optional<EarlyExit> take_old_channel_size(const std::string& value,
+                                               Options& /*options*/) {
+  if (!parse_bytes(value)) {
+    return error(fmt::format(
+        "--acp-startermemsize-cl={}: must be a number of bytes", value));
+  }
+  log_warning(
+      "--acp-startermemsize-cl={} has no effect: channels need no starter "
+      "memory here; ACP_CH_BUFFER is the bytes of each channel's buffer",
+      value);
   return std::nullopt;
 }
 
@@ -137,10 +154,10 @@ std::optional<EarlyExit> take_fan_out(const std::string& value,
   return std::nullopt;
 }
 
-constexpr std::array<OptionRow, 30> kRows = {{
+constexpr std::array<OptionRow, 31> kRows = {{
     {.name = "--acp-nprocs",
      .short_name = "-np",
-     .old_names = "-n",
+     .old_names = "--acp-np -n",
      .group = Group::kSpecification,
      .kind = Kind::kText,
      .repeat = OptionRepeat::kAllowed,
@@ -152,7 +169,7 @@ constexpr std::array<OptionRow, 30> kRows = {{
          "as many as the node file or --host has room for.",
      .target = take_procs},
     {.name = "--acp-nodefile",
-     .old_names = "-nodefile -machinefile",
+     .old_names = "--acp-machinefile -nodefile -machinefile",
      .group = Group::kSpecification,
      .kind = Kind::kFile,
      .repeat = OptionRepeat::kAllowed,
@@ -162,7 +179,7 @@ constexpr std::array<OptionRow, 30> kRows = {{
                "slots=N` for N ranks in a row. `#` begins a comment.",
      .target = take_nodefile},
     {.name = "--acp-envnet",
-     .old_names = "--acp-envent -envnet -net",
+     .old_names = "--acp-envent --acp-net -envnet -net -ndev",
      .group = Group::kSpecification,
      .kind = Kind::kChoice,
      .repeat = OptionRepeat::kAllowed,
@@ -172,8 +189,9 @@ constexpr std::array<OptionRow, 30> kRows = {{
          "The network between hosts; ranks of one host use shared memory, "
          "except with `udp`. `auto` takes RDMA devices where two hosts have "
          "them, else UDP. `shm` and `udp` take UDP, `ib` (also spelled "
-         "`verbs`; needs the package acp-verbs) RDMA devices, and `ucx` "
-         "(needs the package acp-ucx) UCX. A network that ACP does not have is "
+         "`verbs` or `infiniband`; needs the package acp-verbs) RDMA devices, "
+         "and `ucx` (needs the package acp-ucx) UCX. Upper case means the "
+         "same. A network that ACP does not have is "
          "refused with status 125. Without the option it is `ACP_NET`, or the "
          "network "
          "that the program was linked for by `acpcc -ndev`, or `auto`.",
@@ -200,7 +218,7 @@ constexpr std::array<OptionRow, 30> kRows = {{
                "environment variable.",
      .target = SettingId::kHeapSize},
     {.name = "--acp-startermemsize-dl",
-     .old_names = "-startermemsize-dl",
+     .old_names = "-startermemsize-dl -smemsize-dl",
      .group = Group::kSpecification,
      .kind = Kind::kText,
      .repeat = OptionRepeat::kAllowed,
@@ -209,6 +227,17 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .manual = "Raises the heap to this size, and never lowers it. For older "
                "scripts.",
      .target = take_old_heap_size},
+    {.name = "--acp-startermemsize-cl",
+     .old_names = "-startermemsize-cl -smemsize-cl",
+     .group = Group::kSpecification,
+     .kind = Kind::kText,
+     .repeat = OptionRepeat::kAllowed,
+     .argument = "BYTES",
+     .summary = "For older scripts: no effect; acprun names ACP_CH_BUFFER",
+     .manual = "For older scripts, and without effect: channels need no "
+               "starter memory. `ACP_CH_BUFFER` is the size of each channel's "
+               "buffer.",
+     .target = take_old_channel_size},
 
     {.name = "--host",
      .old_names = "-host",
@@ -224,6 +253,7 @@ constexpr std::array<OptionRow, 30> kRows = {{
                "neither this option nor a node file is given.",
      .target = &Options::hosts},
     {.name = "--rsh",
+     .old_names = "-rsh",
      .group = Group::kHosts,
      .kind = Kind::kCommand,
      .argument = "COMMAND",

@@ -31,12 +31,32 @@ constexpr Network kNetworks[] = {
 #undef ACP_MISSING_NETWORK
 };
 
+/// A name of the launchers of ACP 2.1.0 for a network that has another name
+/// here.
+struct PublishedName {
+  std::string_view word;
+  std::string_view name;
+};
+
+constexpr PublishedName kPublishedNames[] = {{"infiniband", "ib"}};
+
+/// Whether the words differ at most in upper and lower case, which the older
+/// launchers did not tell apart. `name` is in lower case.
+bool is_alike(std::string_view word, std::string_view name) noexcept {
+  return std::ranges::equal(word, name, [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+  });
+}
+
 /// The row of this name or folder; null for "auto", "shm" and other words.
 const Network* find(std::string_view word) noexcept {
+  for (const PublishedName& each : kPublishedNames) {
+    word = is_alike(word, each.word) ? each.name : word;
+  }
   const auto* const found =
       std::ranges::find_if(kNetworks, [word](const Network& network) {
-        return network.name == word ||
-               (!network.folder.empty() && network.folder == word);
+        return is_alike(word, network.name) ||
+               (!network.folder.empty() && is_alike(word, network.folder));
       });
   return found == std::end(kNetworks) ? nullptr : found;
 }
@@ -44,6 +64,11 @@ const Network* find(std::string_view word) noexcept {
 }  // namespace
 
 std::string_view network_name(std::string_view word) noexcept {
+  for (const std::string_view name : {"auto", "shm"}) {
+    if (is_alike(word, name)) {
+      return name;
+    }
+  }
   const Network* const network = find(word);
   return network == nullptr ? word : network->name;
 }

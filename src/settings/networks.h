@@ -16,8 +16,9 @@ enum class NetworkScope : std::uint8_t {
   kEverywhere,    ///< Ranks of one host use the network, too.
 };
 
-/// The name by which the settings know a network: "verbs" is another name of
-/// "ib". A word that names no network is returned unchanged.
+/// The name by which the settings know a network. "verbs" and "infiniband" are
+/// other names of "ib", and each name may be in upper case. A word that names
+/// no network is returned unchanged.
 std::string_view network_name(std::string_view word) noexcept;
 
 /// Whether ACP_NET may be `name`. A network of a module counts, whether the

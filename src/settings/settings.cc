@@ -13,10 +13,10 @@ namespace acp {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, SettingId>, 1> kOptionAliases =
-    {{{"--acp-envent", SettingId::kNet}}};
+constexpr std::array<std::pair<std::string_view, SettingId>, 2> kOptionAliases =
+    {{{"--acp-envent", SettingId::kNet}, {"--acp-net", SettingId::kNet}}};
 
-/// ACP_NET accepts two names for some networks; the table knows one of them.
+/// ACP_NET accepts several names for a network; the table knows one of them.
 std::string_view without_alias(SettingId id, std::string_view text) {
   return id == SettingId::kNet ? network_name(text) : text;
 }

@@ -87,6 +87,20 @@ TEST_CASE("option parser: spellings of older scripts", "[launcher][options]") {
         "--acp-startermemsize=2 --acp-startermemsize-dl=3 --host=h ");
 }
 
+TEST_CASE("option parser: more spellings of older scripts",
+          "[launcher][options]") {
+  const ParsedWords words = parse_well(
+      {"--acp-np", "2", "--acp-machinefile=a", "-ndev", "UDP", "-smemsize-dl",
+       "1", "-smemsize-cl", "2", "-startermemsize-cl", "3", "-rsh", "rsh",
+       "prog", "--acp-net=INFINIBAND", "--acp-startermemsize-cl", "4"});
+  CHECK(names(words) ==
+        "--acp-nprocs=2 --acp-nodefile=a --acp-envnet=UDP "
+        "--acp-startermemsize-dl=1 --acp-startermemsize-cl=2 "
+        "--acp-startermemsize-cl=3 --rsh=rsh --acp-envnet=INFINIBAND "
+        "--acp-startermemsize-cl=4 ");
+  CHECK(words.command == Words{"prog"});
+}
+
 TEST_CASE("option parser: an unknown --acp- word is refused with a hint",
           "[launcher][options]") {
   for (const Words& words :

@@ -131,6 +131,21 @@ TEST_CASE("options: old scripts cannot make the heap smaller",
   CHECK(bytes("4G") == std::uint64_t{4} << 30);
 }
 
+TEST_CASE("options: networks and numbers of older scripts",
+          "[launcher][options]") {
+  const Options options =
+      parse_good_line({"--acp-np=3", "-ndev", "UDP", "-smemsize-dl", "4G",
+                       "-rsh", "rsh -x", "--acp-machinefile", "hosts", "prog"});
+  CHECK(options.procs == 3);
+  CHECK(options.settings.text(SettingId::kNet) == "udp");
+  CHECK(options.settings.number(SettingId::kHeapSize) == std::uint64_t{4}
+                                                             << 30);
+  CHECK(options.rsh == Words{"rsh", "-x"});
+  CHECK(options.nodefile == "hosts");
+  // Ranks get the name that the library has.
+  CHECK(options.setting_variables == Words{"ACP_NET=udp", "ACP_HEAP_SIZE=4G"});
+}
+
 TEST_CASE("options: the command of --wrap is split like a shell does",
           "[launcher][options]") {
   CHECK(split_command("a  b\tc") == Words{"a", "b", "c"});

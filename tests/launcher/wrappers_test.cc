@@ -125,6 +125,11 @@ TEST_CASE("wrappers: -ndev tells the linker the program's network",
   CHECK(
       contains(output_of({wrapper("acpcc"), "--showme:link", "-ndev", "verbs"}),
                "-Wl,--defsym=acpx_ndev_ib=1"));
+  for (const char* word : {"IB", "INFINIBAND", "InfiniBand"}) {
+    CHECK(
+        contains(output_of({wrapper("acpcc"), "--showme:link", "-ndev", word}),
+                 "-Wl,--defsym=acpx_ndev_ib=1"));
+  }
   CHECK_FALSE(contains(
       output_of({wrapper("acpcc"), "-show", "-ndev", "udp", "-c", "x.c"}),
       "defsym"));

@@ -73,6 +73,7 @@ TEST_CASE("settings: the nearest word is offered", "[base][settings]") {
 TEST_CASE("settings: acprun's options name the same rows", "[base][settings]") {
   CHECK(setting_of_option("--acp-envnet") == SettingId::kNet);
   CHECK(setting_of_option("--acp-envent") == SettingId::kNet);
+  CHECK(setting_of_option("--acp-net") == SettingId::kNet);
   CHECK(setting_of_option("--acp-startermemsize") == SettingId::kStarterMemory);
   CHECK(setting_of_option("--acp-heapsize") == SettingId::kHeapSize);
   CHECK(setting_of_option("--acp-nothing") == SettingId::kCount);
@@ -83,6 +84,32 @@ TEST_CASE("settings: verbs is another word for ib", "[settings]") {
   REQUIRE(settings.set(SettingId::kNet, "verbs", SettingSource::kOption) ==
           Status::kOk);
   CHECK(settings.text(SettingId::kNet) == "ib");
+}
+
+TEST_CASE("settings: networks as the launchers of ACP 2.1.0 spell them",
+          "[settings]") {
+  struct Row {
+    const char* word;
+    const char* name;
+  };
+
+  for (const Row& row :
+       {Row{"UDP", "udp"}, Row{"Udp", "udp"}, Row{"IB", "ib"},
+        Row{"INFINIBAND", "ib"}, Row{"infiniband", "ib"},
+        Row{"InfiniBand", "ib"}, Row{"VERBS", "ib"}, Row{"UCX", "ucx"},
+        Row{"SHM", "shm"}, Row{"AUTO", "auto"}, Row{"TOFU", "tofu"}}) {
+    INFO(row.word);
+    Settings settings;
+    REQUIRE(settings.set(SettingId::kNet, row.word,
+                         SettingSource::kEnvironment) == Status::kOk);
+    CHECK(settings.text(SettingId::kNet) == row.name);
+  }
+  for (const char* word : {"", "ud", "udpx", "infiniban", "u dp"}) {
+    INFO(word);
+    Settings settings;
+    CHECK(settings.set(SettingId::kNet, word, SettingSource::kEnvironment) !=
+          Status::kOk);
+  }
 }
 
 // A network is for ranks of different hosts, unless ACP_SHM=off takes shared
