@@ -17,6 +17,7 @@
 
 #include "base/host_facts.h"
 #include "base/log.h"
+#include "base/secret_memory.h"
 #include "launcher/copied_program.h"
 #include "launcher/daemon_connections.h"
 #include "launcher/descendants.h"
@@ -69,23 +70,37 @@ class Daemon {
  private:
   // --- acprun's side -------------------------------------------------------
 
+  /// The secret comes first. It goes from the pipe to where it stays.
   void on_readable() {
-    std::array<char, 65536> buffer{};
-    const ssize_t n = ::read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (n <= 0) {
-      if (n < 0) log_error("acprun's orders: {}", errno_text(errno));
-      give_up();
+    if (secret_bytes_ < sizeof(protocol::JobSecret)) {
+      secret_bytes_ +=
+          read_from_acprun(secret_->data() + secret_bytes_,
+                           sizeof(protocol::JobSecret) - secret_bytes_);
       return;
     }
-    heartbeat_.hear(Clock::now());
-    reader_.feed({buffer.data(), static_cast<std::size_t>(n)});
+    std::array<char, 65536> buffer{};
+    const std::size_t bytes = read_from_acprun(buffer.data(), buffer.size());
+    reader_.feed({buffer.data(), bytes});
     while (auto message = reader_.next())
       take_order(*message);
     if (reader_.is_broken()) {
       log_error("acprun sent bytes that make no sense");
       give_up();
     }
+  }
+
+  /// Returns the number of bytes; 0: there are none, or this daemon ends.
+  std::size_t read_from_acprun(void* at, std::size_t bytes) {
+    const ssize_t n = ::read(STDIN_FILENO, at, bytes);
+    if (n > 0) {
+      heartbeat_.hear(Clock::now());
+      return static_cast<std::size_t>(n);
+    }
+    if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+      if (n < 0) log_error("acprun's orders: {}", errno_text(errno));
+      give_up();
+    }
+    return 0;
   }
 
   /// Ends the host's part of the job without an order. acprun, or the daemon
@@ -166,6 +181,7 @@ class Daemon {
       give_up();
       return;
     }
+    orders_->identity.secret = secret_;
     const HostRanks& own = orders_->hosts.front();
     host_ = own.number;
     set_log_prefix(fmt::format("acprun on {}", own.name));
@@ -347,6 +363,9 @@ class Daemon {
   const Signals& signals_;
   const std::vector<pid_t> older_children_;
   EventLoop loop_;
+  std::shared_ptr<protocol::JobSecret> secret_ =
+      make_shared_secret<protocol::JobSecret>();
+  std::size_t secret_bytes_ = 0;  ///< Bytes of it that acprun has sent.
   HostMessageReader reader_;
   WriteQueue queue_;  ///< Messages for acprun.
   Heartbeat heartbeat_;

@@ -42,6 +42,7 @@ DaemonConnection::DaemonConnection(const HostOrders& orders,
                                    Pause pause)
     : shell_(orders.shell),
       hosts_(orders.hosts),
+      secret_(orders.identity.secret),
       orders_(std::make_shared<const std::string>(encode_host_message(
           {HostMessageType::kOrders, orders.hosts.front().number, 0, 0, 0,
            encode_orders(orders)}))),
@@ -126,8 +127,8 @@ void DaemonConnection::on_readable() {
 }
 
 /// A remote shell may print text of its own before the greeting, so the
-/// greeting is looked for. The orders go to the front of the queue: messages
-/// may have been queued for the daemon before it greeted.
+/// greeting is looked for. The secret and the orders go to the front of the
+/// queue: messages may have been queued for the daemon before it greeted.
 void DaemonConnection::read_greeting() {
   const Greeting greeting = find_greeting(greeting_);
   switch (greeting.kind) {
@@ -153,6 +154,11 @@ void DaemonConnection::read_greeting() {
   const std::string_view received = greeting_;
   reader_.feed(received.substr(greeting.size));
   queue_.push_first(std::move(orders_));
+  if (secret_ != nullptr) {
+    const std::string_view bytes(reinterpret_cast<const char*>(secret_->data()),
+                                 secret_->size());
+    queue_.push_first(std::move(secret_), bytes);
+  }
   on_writable();
 }
 

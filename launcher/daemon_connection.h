@@ -110,7 +110,9 @@ class DaemonConnection {
   // writes the first ones, and start() and close_pipes() write the descriptors.
   RemoteShell shell_;
   std::vector<HostRanks> hosts_;  ///< The daemon's host and those below it.
-  SharedBytes orders_;  ///< Until read_greeting() moves them into queue_.
+  /// Both until read_greeting() moves them into queue_.
+  std::shared_ptr<const protocol::JobSecret> secret_;
+  SharedBytes orders_;
   EventLoop& loop_;
   OnMessage on_message_;
   OnOver on_over_;

@@ -12,7 +12,9 @@
 //         32  i64 more       meaning by type
 //         40  text
 //
-// Before its first message a daemon sends one line, its greeting.
+// Before its first message a daemon sends one line, its greeting. Before the
+// first message to a daemon the 32 bytes of the job's secret come (JobSecret).
+// They have no header, so no buffer of messages ever has them.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +27,7 @@ namespace acp::launcher {
 
 /// Raised when a message changes. acprun and a daemon with different numbers
 /// refuse each other.
-inline constexpr std::uint32_t kDaemonProtocol = 5;
+inline constexpr std::uint32_t kDaemonProtocol = 6;
 inline constexpr std::uint32_t kHostMagic = 0x41504341;
 inline constexpr std::size_t kHostHeaderBytes = 40;
 /// The longest text. Tables, and the program that --preload copies, travel in

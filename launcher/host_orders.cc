@@ -3,6 +3,8 @@
 #include "launcher/host_orders.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "protocol/byte_codec.h"
 
@@ -118,7 +120,7 @@ bool is_sound(const HostOrders& orders) {
 /// the greetings have compared the versions of both sides before.
 std::string encode_orders(const HostOrders& orders) {
   ByteWriter writer;
-  writer.number(orders.identity);
+  writer.number(orders.identity.id);
   writer.number(orders.procs);
   writer.number(orders.sizes);
   write_hosts(writer, orders.hosts);
@@ -145,7 +147,7 @@ std::string encode_orders(const HostOrders& orders) {
 std::optional<HostOrders> decode_orders(std::string_view bytes) {
   ByteReader reader(bytes);
   HostOrders orders;
-  orders.identity = reader.number<protocol::JobIdentity>();
+  orders.identity.id = reader.number<std::array<std::uint8_t, 16>>();
   orders.procs = reader.number<std::uint32_t>();
   orders.sizes = reader.number<protocol::HostSizes>();
   orders.hosts = read_hosts(reader);

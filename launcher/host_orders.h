@@ -1,7 +1,8 @@
 // The part of a plan that one host needs. acprun prepares its own ranks by it,
 // and sends it to a daemon for the ranks of another host. It travels over the
-// daemon's standard input, so that neither secret nor environment are on a
-// command line.
+// daemon's standard input, so that no environment is on a command line. The
+// job's secret travels there as well, before everything else and by itself: it
+// is in no buffer of messages.
 #pragma once
 
 #include <chrono>
@@ -28,7 +29,7 @@ struct RemoteShell {
 
 /// Plain value.
 struct HostOrders {
-  protocol::JobIdentity identity{};
+  protocol::JobIdentity identity{};  ///< Encoded without the secret.
   std::uint32_t procs = 1;
   protocol::HostSizes sizes{};
   /// The daemon's own host, then the hosts below it in the tree.

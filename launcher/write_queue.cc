@@ -12,7 +12,7 @@ namespace acp::launcher {
 /// part of it.
 WriteQueue::Outcome WriteQueue::write_to(int pipe) {
   while (!messages_.empty()) {
-    const std::string& bytes = *messages_.front();
+    const std::string_view bytes = messages_.front().bytes;
     const ssize_t n =
         ::write(pipe, bytes.data() + written_, bytes.size() - written_);
     if (n >= 0) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace acp::launcher {
@@ -23,12 +24,20 @@ class WriteQueue {
   };
 
   /// Adds the newest message.
-  void push(SharedBytes message) { messages_.push_back(std::move(message)); }
+  void push(SharedBytes message) {
+    messages_.push_back(entry_of(std::move(message)));
+  }
 
   /// Adds a message in front of all others. Precondition: write_to() was not
   /// called.
   void push_first(SharedBytes message) {
-    messages_.push_front(std::move(message));
+    messages_.push_front(entry_of(std::move(message)));
+  }
+
+  /// Adds bytes in front of all others, which are written from where they lie:
+  /// a secret has no copy here. Precondition: write_to() was not called.
+  void push_first(std::shared_ptr<const void> owner, std::string_view bytes) {
+    messages_.push_front({std::move(owner), bytes});
   }
 
   std::size_t size() const noexcept { return messages_.size(); }
@@ -40,7 +49,17 @@ class WriteQueue {
   void clear();
 
  private:
-  std::deque<SharedBytes> messages_;  ///< Oldest first.
+  struct Entry {
+    std::shared_ptr<const void> owner;  ///< Keeps the bytes.
+    std::string_view bytes;
+  };
+
+  static Entry entry_of(SharedBytes message) {
+    const std::string_view bytes = *message;
+    return {std::move(message), bytes};
+  }
+
+  std::deque<Entry> messages_;  ///< Oldest first.
   /// Bytes of the first message that write_to() has written.
   std::size_t written_ = 0;
 };

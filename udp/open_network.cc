@@ -30,7 +30,7 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   options.me = context.proc;
   options.procs = header.procs;
   options.epoch = epoch_of(header.job_id);
-  options.secret = context.segment.secret();
+  options.secret = &context.segment.secret();
   options.card_of = [context](transport::ProcId peer) {
     return context.card_of(peer);
   };

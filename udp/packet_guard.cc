@@ -3,6 +3,8 @@
 #include "udp/packet_guard.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstring>
 
 #include "base/assert.h"
@@ -47,13 +49,33 @@ unsigned char* raw(std::byte* bytes) noexcept {
   return reinterpret_cast<unsigned char*>(bytes);
 }
 
-std::array<unsigned char, 32> derive(const PacketGuard::Secret& secret,
-                                     std::uint64_t number) {
+/// Bytes below a caller's frame that the functions of the library use, rounded
+/// up: 432 as measured with AES, where round keys are among them, and 2,168
+/// with ChaCha20, which wipes its own state.
+constexpr std::size_t kAesFrameBytes = 768;
+constexpr std::size_t kChaChaFrameBytes = 2560;
+
+/// Wipes the frames of functions that have returned, and the registers that had
+/// round keys. Not inlined: the room has to lie where those frames lay.
+template <std::size_t kBytes>
+[[gnu::noinline]] void wipe_traces() noexcept {
+  clear_vector_registers();
+  std::array<std::byte, kBytes> room;
+  ::explicit_bzero(room.data(), room.size());
+}
+
+void wipe_traces_of(Cipher cipher) noexcept {
+  cipher == Cipher::kAes256Gcm ? wipe_traces<kAesFrameBytes>()
+                               : wipe_traces<kChaChaFrameBytes>();
+}
+
+/// Writes the key where it stays: it has no copy elsewhere.
+void derive(const PacketGuard::Secret& secret,
+            std::uint64_t number,
+            std::array<unsigned char, 32>& key) {
   static_assert(crypto_kdf_KEYBYTES == sizeof(PacketGuard::Secret));
-  std::array<unsigned char, 32> key{};
   (void)crypto_kdf_derive_from_key(key.data(), key.size(), number, kKeyContext,
                                    secret.data());
-  return key;
 }
 
 }  // namespace
@@ -77,36 +99,30 @@ bool has_aes() noexcept {
 
 /// Both ciphers get keys where the CPU has AES: the peer decides which one it
 /// can open. Each color has keys of its own, so equal numbers of transmissions
-/// in two colors never share a nonce under one key.
+/// in two colors never share a nonce under one key. The functions of the
+/// library may leave a key on the stack, which is wiped.
 PacketGuard::PacketGuard(Security security,
-                         const Secret& secret,
+                         const Secret* secret,
                          transport::Color colors)
     : security_(security) {
   if (security == Security::kOff) {
     return;
   }
-  ACP_ASSERT(sodium_init() >= 0);
+  ACP_ASSERT(sodium_init() >= 0 && secret != nullptr);
+  has_aes_ = has_aes();
+  keys_ = make_secret_array<ColorKeys>(colors);
+  const SecretArray<Key> key = make_secret_array<Key>(1);
   for (transport::Color color = 0; color < colors; ++color) {
-    chacha_keys_.push_back(derive(secret, kFirstChaChaKey + color));
-    if (has_aes()) {
-      Key key = derive(secret, kFirstAesKey + color);
-      aes_keys_.emplace_back();
-      (void)crypto_aead_aes256gcm_beforenm(&aes_keys_.back().state, key.data());
-      sodium_memzero(key.data(), key.size());
+    derive(*secret, kFirstChaChaKey + color, keys_[color].chacha);
+    if (has_aes_) {
+      derive(*secret, kFirstAesKey + color, key[0]);
+      (void)crypto_aead_aes256gcm_beforenm(&keys_[color].aes, key[0].data());
     }
   }
+  wipe_stack();
   if (security == Security::kEncrypt) {
     // A packet that finds no room behind the one before goes to the start.
     ciphertext_.resize(kKeptBytes + kMostBytes);
-  }
-}
-
-PacketGuard::~PacketGuard() {
-  for (AesKey& key : aes_keys_) {
-    sodium_memzero(&key, sizeof key);
-  }
-  for (Key& key : chacha_keys_) {
-    sodium_memzero(key.data(), key.size());
   }
 }
 
@@ -114,8 +130,8 @@ Cipher PacketGuard::cipher_with(bool peer_has_aes) const noexcept {
   if (security_ == Security::kOff) {
     return Cipher::kChecksum;
   }
-  return peer_has_aes && !aes_keys_.empty() ? Cipher::kAes256Gcm
-                                            : Cipher::kChaCha20Poly1305;
+  return peer_has_aes && has_aes_ ? Cipher::kAes256Gcm
+                                  : Cipher::kChaCha20Poly1305;
 }
 
 Datagram PacketGuard::seal(Cipher cipher,
@@ -167,12 +183,13 @@ Datagram PacketGuard::seal_secret(Cipher cipher,
   if (cipher == Cipher::kAes256Gcm) {
     (void)crypto_aead_aes256gcm_encrypt_detached_afternm(
         out, tag.data(), nullptr, plain, plain_bytes, raw(packet.data()), clear,
-        nullptr, nonce.data(), &aes_keys_[color].state);
+        nullptr, nonce.data(), &keys_[color].aes);
   } else {
     (void)crypto_aead_chacha20poly1305_ietf_encrypt_detached(
         out, tag.data(), nullptr, plain, plain_bytes, raw(packet.data()), clear,
-        nullptr, nonce.data(), chacha_keys_[color].data());
+        nullptr, nonce.data(), keys_[color].chacha.data());
   }
+  wipe_traces_of(cipher);
   std::memcpy(tag_of(packet).data(), tag.data(), tag.size());
   return {packet, {}};
 }
@@ -199,7 +216,7 @@ bool PacketGuard::is_of_job(transport::Color color,
   const auto is_made_with = [&](Cipher cipher) {
     return open_secret(cipher, color, header, datagram, Wanted::kVerdict);
   };
-  return (!aes_keys_.empty() && is_made_with(Cipher::kAes256Gcm)) ||
+  return (has_aes_ && is_made_with(Cipher::kAes256Gcm)) ||
          is_made_with(Cipher::kChaCha20Poly1305);
 }
 
@@ -223,15 +240,16 @@ bool PacketGuard::open_secret(Cipher cipher,
   // The library only verifies when it has no buffer for the payload.
   unsigned char* out =
       wanted == Wanted::kPayload ? raw(datagram.data() + clear) : nullptr;
-  const int result = cipher == Cipher::kAes256Gcm
-                         ? crypto_aead_aes256gcm_decrypt_detached_afternm(
-                               out, nullptr, body, body_bytes, tag.data(),
-                               raw(datagram.data()), clear, nonce.data(),
-                               &aes_keys_[color].state)
-                         : crypto_aead_chacha20poly1305_ietf_decrypt_detached(
-                               out, nullptr, body, body_bytes, tag.data(),
-                               raw(datagram.data()), clear, nonce.data(),
-                               chacha_keys_[color].data());
+  const int result =
+      cipher == Cipher::kAes256Gcm
+          ? crypto_aead_aes256gcm_decrypt_detached_afternm(
+                out, nullptr, body, body_bytes, tag.data(),
+                raw(datagram.data()), clear, nonce.data(), &keys_[color].aes)
+          : crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+                out, nullptr, body, body_bytes, tag.data(),
+                raw(datagram.data()), clear, nonce.data(),
+                keys_[color].chacha.data());
+  wipe_traces_of(cipher);
   std::memcpy(in_packet.data(), tag.data(), tag.size());
   return result == 0;
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/secret_memory.h"
 #include "protocol/host_segment.h"
 #include "transport/transport.h"
 #include "udp/datagram_socket.h"
@@ -34,12 +35,12 @@ class PacketGuard {
   /// Bytes of a train, at most: all its packets are sealed before it is sent.
   static constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
 
-  /// Derives one key for each color and cipher. `secret` is not kept, and not
-  /// used with kOff.
-  PacketGuard(Security security, const Secret& secret, transport::Color colors);
+  /// Derives one key for each color and cipher, into secret memory. `secret` is
+  /// not kept; it may be null with kOff.
+  PacketGuard(Security security, const Secret* secret, transport::Color colors);
   PacketGuard(const PacketGuard&) = delete;
   PacketGuard& operator=(const PacketGuard&) = delete;
-  ~PacketGuard();
+  ~PacketGuard() = default;
 
   Security security() const noexcept { return security_; }
 
@@ -77,9 +78,11 @@ class PacketGuard {
  private:
   using Key = std::array<unsigned char, 32>;
 
-  /// A key in the form that AES-GCM uses for each packet.
-  struct alignas(16) AesKey {
-    crypto_aead_aes256gcm_state state;
+  /// The keys of a color. The AES key has the form that AES-GCM uses for each
+  /// packet, and the key itself begins it. It is all zeros without AES.
+  struct alignas(16) ColorKeys {
+    crypto_aead_aes256gcm_state aes;
+    Key chacha;
   };
 
   Datagram seal_checksum(std::span<std::byte> head,
@@ -100,11 +103,11 @@ class PacketGuard {
 
   std::span<std::byte> room_for(std::size_t bytes) noexcept;
 
-  // The constructor alone writes these fields. The destructor erases the keys.
+  // The constructor alone writes these fields.
   Security security_;
+  bool has_aes_ = false;  ///< There are AES keys.
   TailHash tail_hash_;
-  std::vector<AesKey> aes_keys_;  ///< By color; empty without AES.
-  std::vector<Key> chacha_keys_;  ///< By color; empty with kOff.
+  SecretArray<ColorKeys> keys_;  ///< By color; null with kOff.
 
   /// Results of seal() with kEncrypt, which writes them under the engine's
   /// mutex.

@@ -37,7 +37,8 @@ struct UdpOptions {
   Security security = Security::kOff;
   /// A text for people for each color, such as "eth0 at 10.88.0.1".
   std::vector<std::string> color_texts{};
-  protocol::JobSecret secret{};  ///< Keys are derived from it.
+  /// Keys are derived from it, in the constructor. Null with kOff only.
+  const protocol::JobSecret* secret = nullptr;
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it in each color, within a call into the transport.
   std::function<Result<std::span<const std::byte>>(transport::ProcId)> card_of;

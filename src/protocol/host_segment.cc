@@ -21,6 +21,7 @@
 #include "base/file_size_signal.h"
 #include "base/host_facts.h"
 #include "base/log.h"
+#include "base/secret_memory.h"
 #include "protocol/unlike_builds.h"
 #include "settings/networks.h"
 
@@ -109,8 +110,10 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
 /// No rank runs yet, so relaxed stores are enough.
 void fill_tables(const HostSegment& segment, const HostPlan& plan) {
   const HostHeader& header = segment.header();
-  std::memcpy(segment.base() + header.secret_offset,
-              plan.identity.secret.data(), sizeof(JobSecret));
+  if (plan.identity.secret != nullptr) {
+    copy_secret(segment.secret().data(), plan.identity.secret->data(),
+                sizeof(JobSecret));
+  }
   auto* slot_of_proc = reinterpret_cast<std::uint32_t*>(
       segment.base() + header.slot_of_proc_offset);
   std::fill_n(slot_of_proc, plan.procs, kNoSlot);
@@ -144,10 +147,12 @@ void keep_in_core_dump(std::byte* start, std::uint64_t bytes) noexcept {
 
 /// Takes the whole mapping out of core dumps, and then puts the header, the
 /// tables and the key tables of the first slices back in. The secret, which
-/// lies between tables and slices, stays out.
+/// lies between tables and slices, stays out. Its page stays out of swap space
+/// as well, where the limit of locked memory allows that.
 void limit_core_dump(const HostSegment& segment) noexcept {
   const HostHeader& header = segment.header();
   (void)::madvise(segment.base(), header.total_bytes, MADV_DONTDUMP);
+  (void)::mlock(segment.base() + header.secret_offset, sizeof(JobSecret));
   keep_in_core_dump(segment.base(), header.secret_offset);
   const std::uint32_t slices = std::min(header.local_procs, kSlicesInCoreDump);
   for (std::uint32_t slot = 0; slot < slices; ++slot) {
@@ -252,12 +257,16 @@ CardTable card_table_for(const Settings& settings, std::uint32_t procs) {
 }
 
 Result<JobIdentity> make_job_identity() {
-  JobIdentity identity{};
-  if (::getrandom(&identity, sizeof identity, 0) !=
-      static_cast<ssize_t>(sizeof identity)) {
+  JobIdentity identity;
+  const auto secret = make_shared_secret<JobSecret>();
+  if (::getrandom(identity.id.data(), identity.id.size(), 0) !=
+          static_cast<ssize_t>(identity.id.size()) ||
+      ::getrandom(secret->data(), secret->size(), 0) !=
+          static_cast<ssize_t>(secret->size())) {
     log_error("getrandom: {}", errno_text(errno));
     return Status::kSystem;
   }
+  identity.secret = secret;
   return identity;
 }
 
@@ -443,8 +452,8 @@ std::span<std::byte> HostSegment::card_at(std::uint64_t index) const noexcept {
   return {base_ + header().cards_offset + index * size, size};
 }
 
-const JobSecret& HostSegment::secret() const noexcept {
-  return *reinterpret_cast<const JobSecret*>(base_ + header().secret_offset);
+JobSecret& HostSegment::secret() const noexcept {
+  return *reinterpret_cast<JobSecret*>(base_ + header().secret_offset);
 }
 
 std::byte* HostSegment::slice(std::uint32_t slot) const noexcept {

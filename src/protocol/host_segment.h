@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,8 +58,9 @@ inline constexpr std::size_t kRouteBytes = 64;
 inline constexpr std::size_t kWhyNoRouteBytes = 192;
 
 /// Random bytes from which the processes of a job derive their keys. Whoever
-/// has them can write into the memory of the job. They reach a process only in
-/// the host segment, by an inherited descriptor; no core dump has them.
+/// has them can write into the memory of the job. A value lies in the host
+/// segment or in secret memory (base/secret_memory.h) and nowhere else, so no
+/// core dump has it. Functions pass it on by reference.
 using JobSecret = std::array<std::uint8_t, 32>;
 
 /// The address cards that a host segment has.
@@ -68,10 +70,12 @@ enum class CardTable : std::uint64_t {
            ///< needs another one fetches it from the launcher.
 };
 
-/// Two values that all hosts of a job have alike and no other job has.
+/// Two values that all hosts of a job have alike and no other job has. Copies
+/// share the secret.
 struct JobIdentity {
-  std::array<std::uint8_t, 16> id;  ///< Public.
-  JobSecret secret;
+  std::array<std::uint8_t, 16> id{};  ///< Public.
+  /// In secret memory. Null: not known here (yet), or the job needs none.
+  std::shared_ptr<const JobSecret> secret;
 };
 
 /// A new identity, of the kernel's random numbers. kSystem, logged.
@@ -475,7 +479,9 @@ class HostSegment {
   /// Where the launcher puts the address card that a process of this host has
   /// asked for. CardTable::kOfHost.
   std::span<std::byte> fetched_card(std::uint32_t slot) const noexcept;
-  const JobSecret& secret() const noexcept;
+  /// Zeros until the maker of the segment knows it, which is before the ranks
+  /// open their transports.
+  JobSecret& secret() const noexcept;
   std::byte* slice(std::uint32_t slot) const noexcept;
 
   SliceHeader& slice_header(std::uint32_t slot) const noexcept {

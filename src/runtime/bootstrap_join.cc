@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +25,10 @@ constexpr const char* kJobKey = "acp-job";
 
 std::string host_key(std::uint32_t leader) {
   return fmt::format("acp-host-{}", leader);
+}
+
+std::string secret_key(std::uint32_t leader) {
+  return fmt::format("acp-secret-{}", leader);
 }
 
 /// The steps of join_host(). Used by one thread.
@@ -57,8 +62,8 @@ class Joining {
     if (status != Status::kOk) {
       return status;
     }
-    return JoinedHost{std::move(group_), std::move(peers_),
-                      std::move(segment_)};
+    return JoinedHost{std::move(group_), std::move(peers_), std::move(segment_),
+                      std::move(seal_keys_)};
   }
 
  private:
@@ -95,7 +100,8 @@ class Joining {
       job_.procs = manager_.size();
       job_.sizes = protocol::host_sizes_for(settings);
       job_.sizes.card_table = choose_card_table(settings);
-      job_.identity = *identity;
+      job_.id = identity->id;
+      secret_ = identity->secret;
       if (!group_.is_whole_job()) {
         const auto random = protocol::make_job_identity();
         if (!random.ok()) {
@@ -122,6 +128,9 @@ class Joining {
     door.emplace(std::move(*opened));
     host_ = describe_this_host(door->name());
     host_.port = connections_.port();
+    if (manager_.rank() != 0) {
+      host_.seal_key = seal_keys_.emplace().public_key();
+    }
     return put(host_key(group_.leader), encode_record(host_));
   }
 
@@ -161,7 +170,7 @@ class Joining {
     plan.procs = manager_.size();
     plan.local_procs = group_.ranks;
     plan.sizes = job_.sizes;
-    plan.identity = job_.identity;
+    plan.identity = {job_.id, secret_};
     status = find_route(plan);
     if (status != Status::kOk) {
       return status;
@@ -177,7 +186,30 @@ class Joining {
     for (const HostPeer& peer : peers_) {
       status = status == Status::kOk ? welcome(peer, memory->get()) : status;
     }
-    return status;
+    return status == Status::kOk && manager_.rank() == 0 ? offer_secret()
+                                                         : status;
+  }
+
+  /// Rank 0: the secret for each other leader, which take_secret() reads after
+  /// the next fence.
+  Status offer_secret() {
+    for (const std::uint32_t other : group_.others) {
+      const auto bytes = get(other, host_key(other));
+      if (!bytes.ok()) {
+        return bytes.status();
+      }
+      const auto record = decode_host_record(*bytes);
+      const auto sealed =
+          record ? seal_secret(*secret_, record->seal_key) : std::nullopt;
+      if (!sealed) {
+        return BundleSpace::bad_value(other, host_key(other));
+      }
+      const Status status = put(secret_key(other), *sealed);
+      if (status != Status::kOk) {
+        return status;
+      }
+    }
+    return Status::kOk;
   }
 
   /// Rank 0 wrote the record itself. The version is compared here, because the
@@ -274,8 +306,10 @@ class Joining {
   HostConnections& connections_;
   const TimePoint deadline_;
   HostGroup group_;
-  JobRecord job_;    ///< Leaders only.
-  HostRecord host_;  ///< Leaders only.
+  JobRecord job_;                                      ///< Leaders only.
+  HostRecord host_;                                    ///< Leaders only.
+  std::shared_ptr<const protocol::JobSecret> secret_;  ///< Rank 0 only.
+  std::optional<SealKeys> seal_keys_;                  ///< Leaders but rank 0.
   std::vector<HostPeer> peers_;
   protocol::HostSegment segment_;
 };
@@ -288,6 +322,20 @@ Result<JoinedHost> join_host(ProcessManager& manager,
                              const Settings& settings,
                              TimePoint deadline) {
   return Joining(manager, bundles, connections, deadline).join(settings);
+}
+
+Status take_secret(const SealKeys& keys,
+                   BundleSpace& bundles,
+                   std::uint32_t leader,
+                   const protocol::HostSegment& segment,
+                   const WaitLimit& limit) {
+  const std::string key = secret_key(leader);
+  const auto sealed = bundles.get(0, key, limit);
+  if (!sealed.ok()) {
+    return sealed.status();
+  }
+  return keys.open(*sealed, segment.secret()) ? Status::kOk
+                                              : BundleSpace::bad_value(0, key);
 }
 
 }  // namespace acp::runtime

@@ -3,6 +3,8 @@
 // all of them map. docs/launcher.md, "Other launchers", has the steps.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -12,6 +14,7 @@
 #include "runtime/host_connections.h"
 #include "runtime/host_group.h"
 #include "runtime/process_manager.h"
+#include "runtime/secret_exchange.h"
 #include "settings/settings.h"
 #include "status/result.h"
 
@@ -24,6 +27,8 @@ struct JoinedHost {
   /// rank. HostWatch takes their connections.
   std::vector<HostPeer> peers;
   protocol::HostSegment segment;
+  /// The leader of each host but that of rank 0: take_secret() needs them.
+  std::optional<SealKeys> seal_keys;
 };
 
 /// Blocks until all ranks of the job have called it, and the host segment is
@@ -35,5 +40,14 @@ Result<JoinedHost> join_host(ProcessManager& manager,
                              HostConnections& connections,
                              const Settings& settings,
                              TimePoint deadline);
+
+/// The leader of a host but that of rank 0: writes the secret of the job into
+/// the segment. Rank 0 has sealed it for this leader before the last fence.
+/// kProtocol, kTimedOut and the failures of BundleSpace::get(), logged.
+[[nodiscard]] Status take_secret(const SealKeys& keys,
+                                 BundleSpace& bundles,
+                                 std::uint32_t leader,
+                                 const protocol::HostSegment& segment,
+                                 const WaitLimit& limit);
 
 }  // namespace acp::runtime

@@ -141,6 +141,7 @@ class Managed final : public Bootstrap {
     }
     group_ = std::move(joined->group);
     segment_ = std::move(joined->segment);
+    seal_keys_ = std::move(joined->seal_keys);
     watch_.emplace(
         is_leader() ? HostRole::kLeader : HostRole::kMember,
         std::move(joined->peers), segment_, *manager_,
@@ -168,6 +169,11 @@ class Managed final : public Bootstrap {
     }
     if (status == Status::kOk && has_cards_to_offer(phase)) {
       status = offer_card();
+    }
+    if (status == Status::kOk && phase == Phase::kNetwork && seal_keys_) {
+      status = take_secret(*seal_keys_, bundles_, group_.leader, segment_,
+                           request_limit());
+      seal_keys_.reset();
     }
     if (status == Status::kOk) {
       watch_->go(phase);
@@ -283,6 +289,8 @@ class Managed final : public Bootstrap {
   /// fetches an address card, one at a time.
   std::size_t fetched_bytes_ = 0;
   protocol::HostSegment segment_;
+  /// The leader of each host but that of rank 0, until Phase::kNetwork.
+  std::optional<SealKeys> seal_keys_;
   std::optional<HostWatch> watch_;  ///< Uses the above. Locks by itself.
 };
 

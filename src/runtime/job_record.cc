@@ -59,7 +59,7 @@ std::string encode_record(const JobRecord& record) {
   writer.number(record.version);
   writer.number(record.procs);
   writer.number(record.sizes);
-  writer.number(record.identity);
+  writer.number(record.id);
   writer.number(record.leader_key);
   writer.number(record.leader_protocol);
   return writer.take();
@@ -73,6 +73,7 @@ std::string encode_record(const HostRecord& record) {
   writer.number(record.network);
   writer.texts(record.addresses);
   writer.number(record.port);
+  writer.number(record.seal_key);
   return writer.take();
 }
 
@@ -82,7 +83,7 @@ std::optional<JobRecord> decode_job_record(std::string_view bytes) {
   record.version = reader.number<std::uint32_t>();
   record.procs = reader.number<std::uint32_t>();
   record.sizes = reader.number<protocol::HostSizes>();
-  record.identity = reader.number<protocol::JobIdentity>();
+  record.id = reader.number<std::array<std::uint8_t, 16>>();
   record.leader_key = reader.number<LeaderKey>();
   record.leader_protocol = reader.number<std::uint32_t>();
   return reader.is_at_end() ? std::optional(record) : std::nullopt;
@@ -98,6 +99,7 @@ std::optional<HostRecord> decode_host_record(std::string_view bytes) {
   record.network = reader.number<std::uint64_t>();
   record.addresses = reader.texts();
   record.port = reader.number<std::uint16_t>();
+  record.seal_key = reader.number<SealKey>();
   const bool fits =
       std::ranges::all_of(record.addresses, [](const std::string& address) {
         return address.size() < protocol::kRouteBytes;
@@ -107,8 +109,8 @@ std::optional<HostRecord> decode_host_record(std::string_view bytes) {
 }
 
 HostRecord describe_this_host(std::string door) {
-  return {std::move(door),     host_name(),     boot_id(),
-          network_namespace(), own_addresses(), 0};
+  return {std::move(door), host_name(), boot_id(), network_namespace(),
+          own_addresses(), 0,           {}};
 }
 
 bool are_together(const HostRecord& one, const HostRecord& other) noexcept {

@@ -2,6 +2,7 @@
 // into a launcher's key-value space when the job starts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "protocol/host_segment.h"
 #include "runtime/leader_message.h"
+#include "runtime/secret_exchange.h"
 
 namespace acp::runtime {
 
@@ -18,15 +20,15 @@ struct JobRecord {
   std::uint32_t version = protocol::kHostVersion;
   std::uint32_t procs = 0;
   protocol::HostSizes sizes{};
-  protocol::JobIdentity identity{};
+  std::array<std::uint8_t, 16> id{};  ///< JobIdentity::id. Public.
   /// Admits the leaders of hosts to rank 0: HostConnections.
   LeaderKey leader_key{};
   std::uint32_t leader_protocol = kLeaderProtocol;
 };
 
 /// The leader of a host tells it to the ranks of its host. Leaders of other
-/// hosts read rank 0's record, and others only until one gives a route. A plain
-/// value.
+/// hosts read rank 0's record, and others only until one gives a route. Rank 0
+/// reads all, for their seal keys. A plain value.
 struct HostRecord {
   std::string door;  ///< Where the ranks of the host meet: Door::name().
   std::string host_name;
@@ -34,6 +36,7 @@ struct HostRecord {
   std::uint64_t network = 0;           ///< Number of the network namespace.
   std::vector<std::string> addresses;  ///< Numeric, not loopback.
   std::uint16_t port = 0;  ///< HostConnections::port(); 0: not rank 0.
+  SealKey seal_key{};      ///< Rank 0 seals the secret of the job by it.
 };
 
 std::string encode_record(const JobRecord& record);

@@ -45,8 +45,9 @@ struct LeaderGreeting {
 
 static_assert(sizeof(LeaderGreeting) == 20);
 
-/// Leaders of one job need the same LeaderGreeting and LeaderMessage. JobRecord
-/// carries this number, so that rank 0 of another build is refused.
-inline constexpr std::uint32_t kLeaderProtocol = 3;
+/// Leaders of one job need the same LeaderGreeting, LeaderMessage and records
+/// (job_record.h). JobRecord carries this number, so that rank 0 of another
+/// build is refused.
+inline constexpr std::uint32_t kLeaderProtocol = 4;
 
 }  // namespace acp::runtime

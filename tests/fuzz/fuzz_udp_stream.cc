@@ -155,7 +155,7 @@ class Schedule {
       : choices_(choices),
         plan_(choices.plan()),
         job_(plan_),
-        guard_(plan_.security, FakeJob::kSecret, 1) {
+        guard_(plan_.security, &FakeJob::kSecret, 1) {
     for (ProcId from = 0; from < plan_.procs; ++from) {
       for (ProcId to = 0; to < plan_.procs; ++to) {
         if (from != to) {

@@ -307,7 +307,7 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     options.security = plan.security;
     options.first_grant = plan.first_grant;
     options.window_bytes = plan.window_bytes;
-    options.secret = kSecret;
+    options.secret = &kSecret;
     options.fetches_cards = plan.fetches_cards;
     options.stats_file = plan.stats_file;
     options.card_of = [this, proc](transport::ProcId peer) {

@@ -85,8 +85,8 @@ TEST_CASE("udp guard: what one process seals another one opens",
           "[udp][guard]") {
   for (const Kind& kind : all_kinds()) {
     INFO(name_of(kind.cipher, kind.security));
-    PacketGuard one(kind.security, kSecret, 2);
-    PacketGuard two(kind.security, kSecret, 2);
+    PacketGuard one(kind.security, &kSecret, 2);
+    PacketGuard two(kind.security, &kSecret, 2);
     for (const std::size_t size : {0U, 1U, 24U, 1000U, 59'000U}) {
       for (const std::uint8_t flags : {std::uint8_t{0}, kFlagSack}) {
         Bytes storage = fragment_with(size);
@@ -108,8 +108,8 @@ TEST_CASE("udp guard: a packet of the job is known without its address card",
           "[udp][guard]") {
   for (const Kind& kind : all_kinds()) {
     INFO(name_of(kind.cipher, kind.security));
-    PacketGuard guard(kind.security, kSecret, 1);
-    PacketGuard forger(kind.security, kOtherSecret, 1);
+    PacketGuard guard(kind.security, &kSecret, 1);
+    PacketGuard forger(kind.security, &kOtherSecret, 1);
     const auto is_of_job = [&guard](Bytes& packet) {
       const auto view = decode_packet(packet);
       return view && guard.is_of_job(0, view->header, packet);
@@ -129,7 +129,7 @@ TEST_CASE("udp guard: every damaged bit of a packet is noticed",
           "[udp][guard]") {
   for (const Kind& kind : all_kinds()) {
     INFO(name_of(kind.cipher, kind.security));
-    PacketGuard guard(kind.security, kSecret, 1);
+    PacketGuard guard(kind.security, &kSecret, 1);
     for (const std::uint8_t flags : {std::uint8_t{0}, kFlagSack}) {
       Bytes storage = fragment_with(5);
       const Bytes good =
@@ -153,8 +153,8 @@ TEST_CASE("udp guard: other jobs, colors and ciphers have other keys",
       continue;
     }
     INFO(name_of(kind.cipher, kind.security));
-    PacketGuard guard(kind.security, kSecret, 2);
-    PacketGuard other_job(kind.security, kOtherSecret, 2);
+    PacketGuard guard(kind.security, &kSecret, 2);
+    PacketGuard other_job(kind.security, &kOtherSecret, 2);
     Bytes storage = fragment_with(10);
     const Bytes packet = seal(guard, kind.cipher, 0, header_with(0), storage);
     CHECK_FALSE(open(other_job, kind.cipher, 0, packet));
@@ -175,7 +175,7 @@ TEST_CASE("udp guard: a checksum does not pass for a tag", "[udp][guard]") {
     if (kind.security == Security::kOff) {
       continue;
     }
-    PacketGuard guard(kind.security, kSecret, 1);
+    PacketGuard guard(kind.security, &kSecret, 1);
     Bytes storage = fragment_with(10);
     const Bytes packet =
         seal(forger, Cipher::kChecksum, 0, header_with(0), storage);
@@ -190,7 +190,7 @@ TEST_CASE("udp guard: encryption hides the payload and never repeats itself",
       continue;
     }
     INFO(name_of(kind.cipher, kind.security));
-    PacketGuard guard(kind.security, kSecret, 1);
+    PacketGuard guard(kind.security, &kSecret, 1);
     Bytes storage = fragment_with(64);
     const Bytes plain(storage.begin() + kHeadroomBytes, storage.end());
     const Bytes first = seal(guard, kind.cipher, 0, header_with(0, 1), storage);
@@ -209,7 +209,7 @@ TEST_CASE("udp guard: all packets of a train stay sealed until it is sent",
           "[udp][guard]") {
   for (const Kind& kind : all_kinds()) {
     INFO(name_of(kind.cipher, kind.security));
-    PacketGuard guard(kind.security, kSecret, 1);
+    PacketGuard guard(kind.security, &kSecret, 1);
     for (const std::size_t size : {1'000U, 30'000U}) {
       std::vector<Bytes> storages(PacketGuard::kKeptBytes / (size + 200),
                                   fragment_with(size));
@@ -231,10 +231,10 @@ TEST_CASE("udp guard: all packets of a train stay sealed until it is sent",
 
 TEST_CASE("udp guard: peers agree on AES only if both have it",
           "[udp][guard]") {
-  const PacketGuard off(Security::kOff, kSecret, 1);
+  const PacketGuard off(Security::kOff, &kSecret, 1);
   CHECK(off.cipher_with(true) == Cipher::kChecksum);
   CHECK(off.takes_tail());
-  const PacketGuard auth(Security::kAuth, kSecret, 1);
+  const PacketGuard auth(Security::kAuth, &kSecret, 1);
   CHECK(auth.cipher_with(false) == Cipher::kChaCha20Poly1305);
   CHECK(auth.cipher_with(true) ==
         (has_aes() ? Cipher::kAes256Gcm : Cipher::kChaCha20Poly1305));

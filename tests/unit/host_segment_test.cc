@@ -144,7 +144,7 @@ TEST_CASE("host segment: it has the identity that its maker gives it",
   const auto other = make_job_identity();
   REQUIRE((identity.ok() && other.ok()));
   CHECK(identity->id != other->id);
-  CHECK(identity->secret != other->secret);
+  CHECK(*identity->secret != *other->secret);
   HostPlan plan = plan_of(2);
   plan.identity = *identity;
   Result<UniqueFd> fd = create_host_segment(plan);
@@ -152,7 +152,7 @@ TEST_CASE("host segment: it has the identity that its maker gives it",
   Result<HostSegment> segment = HostSegment::map(fd->get());
   REQUIRE(segment.ok());
   CHECK(segment->header().job_id == identity->id);
-  CHECK(segment->secret() == identity->secret);
+  CHECK(segment->secret() == *identity->secret);
 }
 
 // Two processes of six are on this host, and their numbers are not in a row.

@@ -46,20 +46,21 @@ TEST_CASE("job_record: records survive the way through the launcher",
   job.procs = 12;
   job.sizes.starter_bytes = 10240;
   job.sizes.module_bytes = std::uint64_t{1} << 40;
-  job.identity.secret[31] = 9;
+  job.id[15] = 9;
   const auto same = decode_job_record(encode_record(job));
   REQUIRE(same.has_value());
   CHECK(same->procs == 12);
   CHECK(same->sizes.module_bytes == job.sizes.module_bytes);
-  CHECK(same->identity.secret == job.identity.secret);
+  CHECK(same->id == job.id);
   CHECK_FALSE(decode_job_record("short").has_value());
 
-  const HostRecord host{"door", "node1", "boot", 42, {"10.0.0.1", "fd00::1"},
-                        7};
+  const HostRecord host{"door", "node1",   "boot", 42, {"10.0.0.1", "fd00::1"},
+                        7,      SealKey{3}};
   const auto again = decode_host_record(encode_record(host));
   REQUIRE(again.has_value());
   CHECK(again->door == "door");
   CHECK(again->addresses == host.addresses);
+  CHECK(again->seal_key == host.seal_key);
   CHECK_FALSE(decode_host_record(encode_record(host) + "x").has_value());
 }
 

@@ -1,0 +1,132 @@
+// Tests the memory for keys: what a core dump, a child and a later owner see.
+#include "base/secret_memory.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace acp {
+
+namespace {
+
+using Key = std::array<std::uint8_t, 32>;
+
+/// The flags of the mapping at `address`, from the kernel's list: "dd" is not
+/// dumped, "lo" is locked.
+std::string flags_at(const void* address) {
+  std::ifstream file("/proc/self/smaps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  bool is_here = false;
+  for (std::string line; std::getline(file, line);) {
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
+      is_here = wanted >= begin && wanted < end;
+    } else if (is_here && line.starts_with("VmFlags:")) {
+      return line + " ";
+    }
+  }
+  return "";
+}
+
+bool is_zero(const std::byte* at, std::size_t bytes) {
+  return std::all_of(at, at + bytes,
+                     [](std::byte one) { return one == std::byte{0}; });
+}
+
+/// The exit status of a child that runs `part`.
+template <typename Part>
+int status_of_child(Part part) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::_exit(part() ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("secret memory: no core dump has it", "[base][secret]") {
+  const auto key = make_shared_secret<Key>();
+  CHECK(flags_at(key.get()).find(" dd ") != std::string::npos);
+}
+
+TEST_CASE("secret memory: values are apart, and those of a process share pages",
+          "[base][secret]") {
+  std::vector<SecretArray<Key>> keys;
+  for (int i = 0; i < 20; ++i) {
+    keys.push_back(make_secret_array<Key>(2));
+    CHECK(is_zero(reinterpret_cast<std::byte*>(keys.back().get()),
+                  2 * sizeof(Key)));
+    keys.back()[0].fill(static_cast<std::uint8_t>(i + 1));
+    keys.back()[1].fill(static_cast<std::uint8_t>(i + 1));
+  }
+  for (int i = 0; i < 20; ++i) {
+    Key same;
+    same.fill(static_cast<std::uint8_t>(i + 1));
+    CHECK(keys[i][0] == same);
+    CHECK(keys[i][1] == same);
+  }
+  const auto [first, last] = std::minmax_element(
+      keys.begin(), keys.end(),
+      [](const auto& a, const auto& b) { return a.get() < b.get(); });
+  CHECK(reinterpret_cast<std::uintptr_t>(last->get()) -
+            reinterpret_cast<std::uintptr_t>(first->get()) <
+        8192);
+}
+
+TEST_CASE("secret memory: a value is wiped when its last owner goes",
+          "[base][secret]") {
+  auto key = make_shared_secret<Key>();
+  const auto* const at = reinterpret_cast<const std::byte*>(key.get());
+  key->fill(7);
+  auto same = key;
+  key.reset();
+  CHECK_FALSE(is_zero(at, sizeof(Key)));
+  same.reset();
+  CHECK(is_zero(at, sizeof(Key)));
+  CHECK(reinterpret_cast<const std::byte*>(make_shared_secret<Key>().get()) ==
+        at);
+}
+
+TEST_CASE("secret memory: a child of fork() finds zeros", "[base][secret]") {
+  const auto key = make_shared_secret<Key>();
+  key->fill(7);
+  CHECK(status_of_child([&] { return (*key)[0] == 0; }) == 0);
+  CHECK((*key)[0] == 7);
+}
+
+// The second user has no right to lock more than the limit says.
+TEST_CASE("secret memory: it is there where no memory may be locked",
+          "[base][secret]") {
+  CHECK(status_of_child([] {
+          const rlimit none{0, 0};
+          if (::setrlimit(RLIMIT_MEMLOCK, &none) != 0 ||
+              (::geteuid() == 0 && ::setuid(64321) != 0)) {
+            return false;
+          }
+          // More than a run has, so this one is new.
+          const auto keys = make_secret_array<Key>(1024);
+          keys[1023].fill(7);
+          const std::string flags = flags_at(keys.get());
+          return flags.find(" lo ") == std::string::npos &&
+                 flags.find(" dd ") != std::string::npos;
+        }) == 0);
+}
+
+}  // namespace acp
