@@ -297,7 +297,10 @@ void acp_complete(acp_handle_t handle);
 /** Whether an operation up to @p handle is incomplete. Specification 4.11.16.
  *
  * A failed operation counts as complete; its failure stays to be collected by
- * acp_complete. Makes progress, does not block.
+ * acp_complete. Makes progress, does not block. A call that learns of no new
+ * completion makes a pass of progress, also when nothing is under way: a
+ * program that looks at its own memory for a put of another rank may call it
+ * between two looks, with any handle.
  *
  * @param handle  a handle, or ACP_HANDLE_ALL
  * @return 0 when all of them are complete (also for ACP_HANDLE_NULL, for

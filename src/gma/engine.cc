@@ -40,7 +40,8 @@ Engine::Engine(const gmm::AddressSpace& space,
       endpoints_(endpoints),
       transports_(transports),
       wait_host_(wait_host),
-      runner_(space_, endpoints, waker, *this) {}
+      runner_(space_, endpoints, waker, *this),
+      inquired_(queue_.completed()) {}
 
 Engine::~Engine() = default;
 
@@ -368,19 +369,30 @@ Status Engine::complete_slow(Handle handle, TimePoint deadline) {
   return queue_.collect_up_to(sequence);
 }
 
+/// A program may ask again and again while it looks at its own memory for a put
+/// of a peer. Only a pass takes that put from a network, and the progress
+/// thread may be waiting for the core that this caller keeps. So a call that
+/// learns nothing makes a pass as well. A call that sees a completion since the
+/// last one makes none: layers ask once for each of their operations.
 bool Engine::is_complete(Handle handle) {
   const auto is_done = [this, handle] {
     const Sequence sequence = handle == kHandleAll ? queue_.issued() : handle;
     return sequence > queue_.issued() || sequence <= queue_.completed();
   };
-  if (is_done()) {
-    settle_stores();
-    return true;
-  }
-  if (!is_inside_progress_step()) {
+  const bool was_done = is_done();
+  const Sequence before = inquired_.load(std::memory_order_relaxed);
+  const bool has_news = queue_.completed() != before;
+  if (!(was_done && has_news) && !is_inside_progress_step()) {
     wait_host_.make_progress();
   }
-  return is_done();
+  if (const Sequence now = queue_.completed(); now != before) {
+    inquired_.store(now, std::memory_order_relaxed);
+  }
+  const bool is_done_now = was_done || is_done();
+  if (is_done_now) {
+    settle_stores();
+  }
+  return is_done_now;
 }
 
 /// Sends all messages. A reply that the last pass held back leaves too, and the

@@ -261,7 +261,9 @@ class Engine final : private OperationOwner {
     return complete_slow(handle, deadline);
   }
 
-  /// True when everything up to `handle` is complete. Makes some progress.
+  /// True when everything up to `handle` is complete. Makes a pass, unless
+  /// operations have completed since the last call. Does not block: no pass is
+  /// made while another thread makes one.
   bool is_complete(Handle handle);
 
   /// Makes one pass; returns at once while another thread makes one. Bytes that
@@ -429,6 +431,9 @@ class Engine final : private OperationOwner {
   /// Counted up by start_internal() and start_delegated(), and down by
   /// end_internal(). Release there pairs with acquire in has_internal().
   std::atomic<std::uint32_t> internal_{0};
+  /// queue_.completed() at the end of the last is_complete(). Written by any
+  /// caller; relaxed, because it only decides whether a caller makes a pass.
+  std::atomic<Sequence> inquired_{0};
 };
 
 }  // namespace acp::gma

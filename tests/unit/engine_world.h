@@ -44,9 +44,17 @@ class EngineUnderTest final : private Endpoints,
   /// How often a caller that sleeps in epoll would have been woken.
   int wakes() const noexcept { return wakes_; }
 
+  /// How many passes callers have made.
+  int caller_passes() const noexcept { return caller_passes_; }
+
   /// The next pass runs `arrive` when it polls, under the engine's mutex.
-  void pass_with(std::function<void()> arrive) {
+  void arrive_at_next_pass(std::function<void()> arrive) {
     arrive_ = std::move(arrive);
+  }
+
+  /// Makes that pass.
+  void pass_with(std::function<void()> arrive) {
+    arrive_at_next_pass(std::move(arrive));
     engine.progress();
   }
 
@@ -88,7 +96,10 @@ class EngineUnderTest final : private Endpoints,
 
   void wake_for_deadline() override { ++wakes_for_deadline_; }
 
-  bool make_progress() override { return engine.progress() != Arrivals::kNone; }
+  bool make_progress() override {
+    ++caller_passes_;
+    return engine.progress() != Arrivals::kNone;
+  }
 
   Status health() override { return Status::kOk; }
 
@@ -111,6 +122,7 @@ class EngineUnderTest final : private Endpoints,
   int flushes_ = 0;
   int wakes_for_deadline_ = 0;
   int wakes_ = 0;
+  int caller_passes_ = 0;
   std::function<void()> arrive_;
 
  public:

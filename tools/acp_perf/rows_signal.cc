@@ -51,30 +51,60 @@ std::uint64_t last_value(const Context& context) {
   return first_value(context) + UINT32_MAX;
 }
 
+/// Looks at a word, and between two looks makes no call of ACP.
+struct LookAlone {
+  static void between_looks() {}
+};
+
+/// Looks at a word, and asks acp_inquire between two looks.
+struct LookAndInquire {
+  static void between_looks() { (void)acp_inquire(ACP_HANDLE_ALL); }
+};
+
+template <typename Look>
+void poll_until(const std::uint64_t* word, std::uint64_t least) {
+  spin_until([&] {
+    if (load(word) >= least) return true;
+    Look::between_looks();
+    return false;
+  });
+}
+
+template <typename Look>
 Outcome run_poll(Context& context, Samples& samples) {
   const std::uint64_t* pong = context.memory.own_word(Word::kPong);
   const WordSender ping(context, 1, Word::kPing);
   std::uint64_t count = first_value(context);
   measure(context.time_ns, 2, samples, [&] {
     ping.send(++count);
-    spin_until([&] { return load(pong) == count; });
+    poll_until<Look>(pong, count);
   });
   ping.send(last_value(context));
   acp_complete(ACP_HANDLE_ALL);
   return {};
 }
 
-/// Looks at nothing but the word, like the responder of its raw row.
+/// LookAlone does as the responder of the raw row does.
+template <typename Look>
 void respond_poll(Context& context) {
   const std::uint64_t* ping = context.memory.own_word(Word::kPing);
   const WordSender pong(context, 0, Word::kPong);
   std::uint64_t seen = first_value(context);
   while (seen != last_value(context)) {
-    spin_until([&] { return load(ping) > seen; });
+    poll_until<Look>(ping, seen + 1);
     seen = load(ping);
     pong.send(seen);
   }
   acp_complete(ACP_HANDLE_ALL);
+}
+
+/// One call while nothing is under way: the price of asking between two looks.
+Outcome run_inquire(Context& context, Samples& samples) {
+  acp_complete(ACP_HANDLE_ALL);
+  bool ok = true;
+  measure(context.time_ns, 1, samples,
+          [&] { ok &= acp_inquire(ACP_HANDLE_ALL) == 0; });
+  return expect(ok, "an operation is under way");
 }
 
 Outcome run_signal(Context& context, Samples& samples) {
@@ -176,8 +206,21 @@ void add_signal_rows(Rows& rows) {
            .raw_direct = "raw.line",
            .raw_network = "raw.udp",
            .raw_ucp = "raw.ucp.put8",
-           .run = run_poll,
-           .respond = respond_poll},
+           .run = run_poll<LookAlone>,
+           .respond = respond_poll<LookAlone>},
+          {.name = "put8.inquire",
+           .what = "8 bytes put and seen by a target that polls and asks "
+                   "acp_inquire, one way",
+           .needs = Needs::kPeer,
+           .partners = Partners::kRankOne,
+           .raw_direct = "raw.line",
+           .raw_network = "raw.udp",
+           .raw_ucp = "raw.ucp.put8",
+           .run = run_poll<LookAndInquire>,
+           .respond = respond_poll<LookAndInquire>},
+          {.name = "inquire",
+           .what = "acp_inquire with nothing under way",
+           .run = run_inquire},
           {.name = "signal",
            .what = "acpx_put_signal with nobody asleep, and acp_complete",
            .partners = Partners::kRankOne,
