@@ -46,7 +46,7 @@ bool spin(WaitHost& host,
           const WaitPurpose& purpose,
           TimePoint deadline,
           const std::function<bool()>& is_done) {
-  TimePoint now = SteadyClock().now();
+  TimePoint now = host.now();
   const Duration time = host.spin_time().at_least(host.policy().spin);
   const WaitPolicy& policy = host.policy();
   TimePoint until = now + time;
@@ -55,7 +55,7 @@ bool spin(WaitHost& host,
   while (now < until && now < deadline &&
          health(host, purpose) == Status::kOk) {
     if (shares_core || now >= yields_from) {
-      ::sched_yield();
+      host.yield_core();
     }
     for (int look = 1; look < policy.looks; ++look) {
       pause_cpu();
@@ -67,7 +67,7 @@ bool spin(WaitHost& host,
     if (is_done()) {
       return true;
     }
-    now = SteadyClock().now();
+    now = host.now();
     shares_core = !policy.yields && host.shares_core_now();
     if (has_arrived) {
       until = now + time;
@@ -101,6 +101,14 @@ Duration time_to_look(const WaitPurpose& purpose, Duration idle) {
 }
 
 }  // namespace
+
+void WaitHost::yield_core() noexcept {
+  ::sched_yield();
+}
+
+TimePoint WaitHost::now() const noexcept {
+  return SteadyClock().now();
+}
 
 void sleep_on_word(const SleepWord& sleep_word, Duration limit) {
   sleep_word.sleepers.fetch_add(1, std::memory_order_seq_cst);
@@ -140,7 +148,7 @@ Status wait_until(WaitHost& host,
     if (const Status status = health(host, purpose); status != Status::kOk) {
       return status;
     }
-    const TimePoint now = SteadyClock().now();
+    const TimePoint now = host.now();
     if (now >= deadline) {
       return is_done() ? Status::kOk : Status::kTimedOut;
     }
@@ -154,7 +162,7 @@ Status wait_until(WaitHost& host,
     has_arrived = host.make_progress() || !may_sleep;
     is_over = is_done();
     if (may_spin && may_sleep && (has_arrived || is_over)) {
-      host.spin_time().slept(SteadyClock().now() - asleep_since);
+      host.spin_time().slept(host.now() - asleep_since);
     }
   }
   return Status::kOk;

@@ -96,6 +96,12 @@ class WaitHost {
   /// Asked between two passes of progress; costs a few nanoseconds.
   virtual bool shares_core_now() noexcept { return false; }
 
+  /// Gives the core to another thread that wants it.
+  virtual void yield_core() noexcept;
+
+  /// The time of CLOCK_MONOTONIC.
+  virtual TimePoint now() const noexcept;
+
   virtual const WaitPolicy& policy() const noexcept = 0;
 
   SpinTime& spin_time() noexcept { return spin_time_; }

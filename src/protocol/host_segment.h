@@ -37,7 +37,7 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 16;
+inline constexpr std::uint32_t kHostVersion = 17;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 /// Sizes of the room for an address card. Most host segments have room for
@@ -115,6 +115,10 @@ struct HostBarrier {
   /// Barriers that are over, modulo 2^32. A futex; the leader moves it on where
   /// there is one.
   alignas(kCacheLine) std::atomic<std::uint32_t> epoch;
+  /// The time of CLOCK_MONOTONIC at which the last process came to the latest
+  /// barrier, in ns. It writes this field before it moves epoch on. Only where
+  /// processes that share cores wait for epoch.
+  std::atomic<std::int64_t> ended_ns;
   /// Processes that sleep on epoch, or are about to. Each counts itself.
   alignas(kCacheLine) std::atomic<std::uint32_t> sleepers;
   /// Barriers that all processes but the leader have come to, modulo 2^32. A

@@ -2,8 +2,6 @@
 // barrier.
 #include "runtime/host_barrier.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "base/clock.h"
@@ -18,10 +16,6 @@ namespace {
 /// ranks need that come at the same time (142 to 162 ns). So such a barrier
 /// marks nothing.
 constexpr int kShortSpin = 256;
-/// Yields where ranks share cores. A barrier of 4 or 8 ranks on 2 cores is
-/// fastest with 4 of them and no spinning. Each may cost a tick of the
-/// scheduler.
-constexpr int kYields = 4;
 
 bool has_moved(const gma::SleepWord& sleep_word) {
   return sleep_word.word.load(std::memory_order_acquire) != sleep_word.expected;
@@ -61,7 +55,7 @@ Status HostBarrier::wait_for_partner(TimePoint deadline) {
 }
 
 /// Counts this rank; the last rank to come ends the barrier for all. Returns
-/// the epoch that is over then.
+/// the epoch that is over then. Ranks that may yield learn when that was.
 std::uint32_t HostBarrier::arrive(protocol::HostBarrier& barrier) {
   // No rank can move the epoch before this rank has arrived.
   const std::uint32_t epoch = barrier.epoch.load(std::memory_order_relaxed);
@@ -69,6 +63,10 @@ std::uint32_t HostBarrier::arrive(protocol::HostBarrier& barrier) {
       barrier.arrived.fetch_add(1, std::memory_order_acq_rel) + 1;
   if (arrived == segment_.header().local_procs) {
     barrier.arrived.store(0, std::memory_order_relaxed);
+    if (wait_host_.policy().yields) {
+      barrier.ended_ns.store(wait_host_.now().time_since_epoch().count(),
+                             std::memory_order_relaxed);
+    }
     gma::move_word(barrier.epoch, barrier.sleepers, epoch + 1);
   }
   return epoch;
@@ -106,24 +104,55 @@ Status HostBarrier::wait_on(const gma::SleepWord& sleep_word,
 /// on fewer cores wait for a rank that needs this core.
 Status HostBarrier::wait_sharing_core(const gma::SleepWord& sleep_word,
                                       TimePoint deadline) {
-  const gma::WaitPolicy& policy = wait_host_.policy();
-  const int yields = policy.yields ? kYields : 0;
-  for (int i = 0; i < yields && !has_moved(sleep_word); ++i) {
-    ::sched_yield();
-  }
   if (has_moved(sleep_word)) {
     return Status::kOk;
   }
+  ++waits_;
+  const bool may_yield =
+      wait_host_.policy().yields &&
+      (!turns_.is_banned() || turns_.may_yield(wait_host_.now()));
+  return may_yield && yield_until_moved(sleep_word)
+             ? Status::kOk
+             : sleep_until_moved(sleep_word, deadline);
+}
+
+/// Yields for as long as other waits spin: a rank that is alone on its core has
+/// it back at once, while the ranks of another core take turns. True when the
+/// barrier is over. The time is first read after the second yield, because most
+/// waits end before that.
+bool HostBarrier::yield_until_moved(const gma::SleepWord& sleep_word) {
+  TimePoint until = TimePoint::max();
+  for (int yields = 1; !has_moved(sleep_word); ++yields) {
+    wait_host_.yield_core();
+    if (yields == 2) {
+      until = wait_host_.now() + wait_host_.policy().spin;
+    } else if (yields > 2 && wait_host_.now() >= until) {
+      return has_moved(sleep_word);
+    }
+  }
+  const TimePoint now = wait_host_.now();
+  const Duration ended(
+      segment_.header().barrier.ended_ns.load(std::memory_order_relaxed));
+  turns_.ran_again(now, now.time_since_epoch() - ended);
+  return true;
+}
+
+/// Makes a pass before each sleep: the progress thread serves peers meanwhile,
+/// and it begins after what this pass has left.
+Status HostBarrier::sleep_until_moved(const gma::SleepWord& sleep_word,
+                                      TimePoint deadline) {
+  const bool may_sleep = wait_host_.policy().may_sleep;
   wait_host_.enter_wait(protocol::WaitKind::kSync, protocol::kNoSlot);
   Status status = Status::kOk;
   while (!has_moved(sleep_word) && status == Status::kOk) {
     wait_host_.make_progress();
-    const Duration left = deadline - SteadyClock().now();
-    if (policy.may_sleep) {
+    const Duration left = deadline - wait_host_.now();
+    if (may_sleep) {
+      ++sleeps_;
       wait_host_.sleep_on(sleep_word,
                           std::clamp(left, Duration::zero(), kLookForDeath));
     } else {
-      ::sched_yield();
+      wait_host_.yield_core();
     }
     status = wait_host_.sync_health();
     if (status == Status::kOk && left <= Duration::zero()) {

@@ -97,6 +97,19 @@ void Sync::note_absence(const protocol::Absence& absence) {
   }
 }
 
+/// Sleeps and lost turns tell the two ways apart in which ranks that share
+/// cores can wait (host_barrier.cc).
+void Sync::log_counts() const {
+  const HostBarrier::Counts counts = host_barrier_.counts();
+  if (counts.waits != 0) {
+    log(LogLevel::kInfo,
+        "acp_sync: {} barriers; the ranks of this host share cores, and this "
+        "rank waited in {}, slept {} times, and lost its turn on the core {} "
+        "times to another program",
+        barriers_, counts.waits, counts.sleeps, counts.lost_turns);
+  }
+}
+
 /// A user counts calls of acp_sync, so barriers of acp_reset are left out. This
 /// rank has had as many of them as the other one.
 void Sync::log_absence(const protocol::Absence& absence) const {

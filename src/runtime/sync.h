@@ -59,6 +59,9 @@ class Sync {
   /// rank to go on with that barrier.
   bool has_timed_out() const noexcept { return has_timed_out_; }
 
+  /// Logs at level info how the barriers of a host have gone.
+  void log_counts() const;
+
   /// acp_reset, between two barriers of the launcher.
   void reset() noexcept { leader_barrier_.reset(); }
 

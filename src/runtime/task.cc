@@ -314,6 +314,7 @@ Status Task::finalize() {
     return met;
   }
   progress_->stop();
+  sync_->log_counts();
   log_held_lines();
   segment_.record(slot_).state.store(
       static_cast<std::uint32_t>(protocol::ProcState::kFinalized),

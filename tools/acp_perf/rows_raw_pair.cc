@@ -109,6 +109,23 @@ Outcome run_barrier(Context& context, Samples& samples) {
   return {};
 }
 
+/// Times each barrier from the end of the one before.
+Outcome run_barrier_each(Context& context, Samples& samples) {
+  std::uint64_t epoch = epoch_of(context);
+  std::int64_t before = now_ns();
+  const std::int64_t end = before + context.time_ns;
+  for (bool has_room = true; has_room && before < end;) {
+    pass_barrier(context, ++epoch);
+    const std::int64_t now = now_ns();
+    has_room =
+        samples.add(static_cast<double>(now - before) - clock_cost_ns(), 1);
+    before = now;
+  }
+  context.area.words().barrier.last.store(++epoch);
+  pass_barrier(context, epoch);
+  return {};
+}
+
 void respond_barrier(Context& context) {
   std::uint64_t epoch = epoch_of(context);
   do {
@@ -180,6 +197,12 @@ void add_raw_pair_rows(Rows& rows) {
            .needs = Needs::kAllOnHost,
            .partners = Partners::kAll,
            .run = run_barrier,
+           .respond = respond_barrier},
+          {.name = "raw.barrier.each",
+           .what = "such a barrier, each timed alone",
+           .needs = Needs::kAllOnHost,
+           .partners = Partners::kAll,
+           .run = run_barrier_each,
            .respond = respond_barrier},
           {.name = "raw.wake",
            .what = "a futex wakes the other rank, one way",
