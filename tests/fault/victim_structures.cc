@@ -54,7 +54,7 @@ bool has_ended() {
 
 /// The sync word of a handle (docs/containers.md).
 acp_ga_t sync_word(acp_ga_t handle) {
-  return (handle & ~acp_ga_t{63}) + 64 + (handle & 63) * 8;
+  return (handle & ~acp_ga_t{63}) + 80 + (handle & 63) * 8;
 }
 
 int compare(const acp_element_t a, const acp_element_t b) {

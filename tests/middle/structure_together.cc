@@ -223,7 +223,7 @@ SPMD_CASE(vector_push_under_way,
     acp_reserve_vector(vector, 1024);
     // docs/containers.md, "Vector": the sync word and the committed field.
     const acp_ga_t control = vector.ga & ~acp_ga_t{63};
-    const acp_ga_t reserved = control + 64 + (vector.ga & 63) * 8;
+    const acp_ga_t reserved = control + 80 + (vector.ga & 63) * 8;
     const acp_ga_t committed = control + 5 * 8;
     acp_push_back_vector(vector, put_word(scratch, 1).ga, 8);
     EXPECT_DONE(acp_add8(scratch.ga(), reserved, 8, ACP_HANDLE_NULL));

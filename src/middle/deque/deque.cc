@@ -43,23 +43,21 @@ bool LockedDeque::begin(Scratch& scratch) {
   return true;
 }
 
-void LockedDeque::commit_in(Chain& chain) {
+bool LockedDeque::commit_with(Chain& chain) {
   std::uint64_t fields[structure::kFields];
   fields_of(shape, fields);
   structure::write_fields(chain, call_, version_ + 1, fields);
-  lock_.release_in(chain);
+  return lock_.release_with(chain);
 }
 
 bool LockedDeque::commit() {
   scratch_->clear();
   Chain chain(*scratch_);
-  commit_in(chain);
-  return chain.run();
+  return commit_with(chain);
 }
 
 void LockedDeque::destroy() {
-  structure::destroy_control(*scratch_, call_);
-  lock_.forget();
+  lock_.destroy();
   acp_free(shape.body);
   acp_free(shape.old_body);
 }
@@ -101,8 +99,7 @@ bool push(const char* function,
   if (!source.add_put(chain, to) && !source.copy_to(to)) {
     return false;
   }
-  locked.commit_in(chain);
-  return chain.run();
+  return locked.commit_with(chain);
 }
 
 bool pop(const char* function, acp_ga_t deque, End end, std::size_t size) {
@@ -158,8 +155,7 @@ int take(const char* function,
   }
   locked.shape.head += end == End::kFront ? size : 0;
   locked.shape.size -= size;
-  locked.commit_in(chain);
-  return chain.run() ? 1 : -1;
+  return locked.commit_with(chain) ? 1 : -1;
 }
 
 }  // namespace acp::middle::deque

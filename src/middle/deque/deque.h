@@ -34,8 +34,8 @@ class LockedDeque {
 
   /// Writes `shape` and unlocks. False: the job is ending.
   [[nodiscard]] bool commit();
-  /// Adds the writing of `shape` and the unlocking to a chain.
-  void commit_in(structure::Chain& chain);
+  /// Adds the writing of `shape` and the unlocking to a chain, and runs it.
+  [[nodiscard]] bool commit_with(structure::Chain& chain);
   /// Destroys the control and frees the bytes.
   void destroy();
 

@@ -100,8 +100,10 @@ class Writes {
   [[nodiscard]] bool run(structure::Scratch& scratch);
 
  private:
-  /// Steps of a chain that writes may take: the others write the control.
-  static constexpr std::size_t kInline = 10;
+  /// Steps of a chain that writes may take: the others write the control and
+  /// unlock it.
+  static constexpr std::size_t kInline =
+      ACPX_MAX_STEPS - 3 - structure::Lock::kReleaseSteps;
   /// Writes that are under way at a time: their words lie in the scratch.
   static constexpr std::size_t kPerScratch = 18 * ACPX_MAX_STEPS;
 

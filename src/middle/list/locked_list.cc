@@ -175,13 +175,11 @@ bool LockedList::commit() {
   const std::uint64_t fields[structure::kFields] = {
       ends.head.ga, ends.head.size, ends.tail.ga, ends.tail.size, ends.count};
   structure::write_fields(chain, call_, version_ + 1, fields);
-  lock_.release_in(chain);
-  return chain.run();
+  return lock_.release_with(chain);
 }
 
 void LockedList::destroy() {
-  structure::destroy_control(scratch_, call_);
-  lock_.forget();
+  lock_.destroy();
 }
 
 }  // namespace acp::middle::list

@@ -55,13 +55,17 @@ class Chain {
     step(ACPX_ADD8, word, ACP_GA_NULL, 8, addend, 0);
   }
 
-  /// The result is the old value, as for the three atomics below.
+  /// The result is the old value, as for the four atomics below.
   std::uint64_t* fetch_add8(acp_ga_t word, std::uint64_t addend) {
     return atomic(ACPX_ADD8, word, addend, 0);
   }
 
   std::uint64_t* fetch_or8(acp_ga_t word, std::uint64_t mask) {
     return atomic(ACPX_OR8, word, mask, 0);
+  }
+
+  std::uint64_t* fetch_and8(acp_ga_t word, std::uint64_t mask) {
+    return atomic(ACPX_AND8, word, mask, 0);
   }
 
   std::uint64_t* swap8(acp_ga_t word, std::uint64_t value) {

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "middle/log.h"
+#include "middle/structure/late_looks.h"
 #include "middle/structure/waiting.h"
 
 namespace acp::middle::structure {
@@ -22,6 +23,15 @@ constexpr std::uint64_t kNumberMask = 0xffff'ffff;
 
 std::uint64_t tag_of(Kind kind, std::uint64_t generation) {
   return static_cast<std::uint64_t>(kind) << 56 | generation;
+}
+
+/// The generation behind that of a tag. Its low six bits number a sync word, so
+/// the last values of these bits are left out.
+std::uint64_t next_generation(std::uint64_t tag) {
+  const std::uint64_t next = (tag + 1) & kNumberMask;
+  return (next & kGenerationMask) < kSyncWords
+             ? next
+             : ((next | kGenerationMask) + 1) & kNumberMask;
 }
 
 acp_ga_t pool_of(const Site& site, int rank) {
@@ -145,7 +155,8 @@ bool begin_call(Call& call, const char* function, Kind kind, acp_ga_t handle) {
   }
   if (call.rank >= 0) {
     const acp_ga_t offset = call.control - control_at(*site, call.rank, 0);
-    if (offset < kControls * kControlBytes && offset % kControlBytes == 0) {
+    if (offset < kControls * kControlBytes && offset % kControlBytes == 0 &&
+        (handle & kGenerationMask) < kSyncWords) {
       return true;
     }
   }
@@ -225,8 +236,8 @@ acp_ga_t create_control(Scratch& scratch,
   if (!chain.run()) {
     return ACP_GA_NULL;
   }
-  const std::uint64_t generation = (*old_tag + 1) & kNumberMask;
-  call.handle = call.control + (generation & 63);
+  const std::uint64_t generation = next_generation(*old_tag);
+  call.handle = call.control + (generation & kGenerationMask);
   const bool is_first = *old_tag == 0;
   if (is_first) {
     std::uint64_t sync[kSyncWords];
@@ -239,9 +250,19 @@ acp_ga_t create_control(Scratch& scratch,
   return chain.run() ? call.handle : ACP_GA_NULL;
 }
 
+void undo_sync(Chain& chain, const Call& call, std::uint64_t added) {
+  chain.add8(call.sync(), 0 - added);
+  const std::uint64_t* front =
+      chain.get(call.queue() + offsetof(WaitQueue, front), 8);
+  if (chain.run()) {
+    wake_front(*call.site, *front);
+  }
+}
+
 /// Clears the tag, makes the sync word dead, then puts the control into the
-/// list of free ones.
-void destroy_control(Scratch& scratch, const Call& call) {
+/// list of free ones. A waiter that is woken finds another tag, leaves the
+/// queue, and makes the next one the front.
+void destroy_control(Scratch& scratch, const Call& call, Turn& turn) {
   scratch.clear();
   Chain chain(scratch);
   const std::uint64_t* tag = chain.get(call.control, 8);
@@ -251,10 +272,13 @@ void destroy_control(Scratch& scratch, const Call& call) {
   // The tag goes first: a waiter that finds the word locked then sees that the
   // structure is gone, and stops waiting.
   chain.put8(call.control, *tag & kNumberMask);
+  turn.leave_in(chain);
   chain.swap8(call.sync(), kDeadSync);
+  turn.look_in(chain);
   if (!chain.run()) {
     return;
   }
+  turn.pass();
   const acp_ga_t list =
       pool_of(*call.site, call.rank) + offsetof(PoolHeader, free);
   const std::uint64_t number =
@@ -282,6 +306,30 @@ bool Lock::is_mine_already() const {
   return t_held[0] == call_.handle || t_held[1] == call_.handle;
 }
 
+/// One flight: takes the lock if it may, and reads the control. The front of
+/// the queue also takes a lock that was left to the queue. `holder` is then 0.
+/// False: the chain did nothing.
+bool Lock::try_once(View& view, Extra* extra, std::uint64_t& holder) {
+  scratch_->clear();
+  Chain chain(*scratch_);
+  turn_.announce_in(chain);
+  const std::uint64_t* free = chain.cas8(call_.sync(), 0, me());
+  const std::uint64_t* left =
+      turn_.is_front() ? chain.cas8(call_.sync(), kForQueue, me()) : free;
+  view.words = chain.get(call_.control, kReadBytes);
+  view.begin = view.words + kBeginWord;
+  view.end = view.words + kEndWord;
+  if (extra != nullptr) {
+    extra->words = chain.get_cleared(extra->from, extra->bytes);
+  }
+  if (!chain.run()) {
+    return false;
+  }
+  const bool is_taken = *free == 0 || (left != free && *left == kForQueue);
+  holder = is_taken ? 0 : std::max<std::uint64_t>(*free, 1);
+  return true;
+}
+
 /// Locks blindly and reads the control in the same flight. If the tag does not
 /// fit, the lock belonged to another structure and is released.
 bool Lock::acquire(Scratch& scratch, View& view, Extra* extra) {
@@ -290,19 +338,11 @@ bool Lock::acquire(Scratch& scratch, View& view, Extra* extra) {
               "called from a comparator of an operation on the same list");
     return false;
   }
-  const auto me = static_cast<std::uint64_t>(call_.site->rank()) + 1;
-  Backoff backoff(call_.function, call_.handle);
+  scratch_ = &scratch;
+  turn_.want(scratch, call_.queue(), call_.function, call_.handle);
   for (;;) {
-    scratch.clear();
-    Chain chain(scratch);
-    const std::uint64_t* old = chain.cas8(call_.sync(), 0, me);
-    view.words = chain.get(call_.control, 64);
-    view.begin = view.words + kBeginWord;
-    view.end = view.words + kEndWord;
-    if (extra != nullptr) {
-      extra->words = chain.get_cleared(extra->from, extra->bytes);
-    }
-    if (!chain.run()) {
+    std::uint64_t holder = 0;
+    if (!try_once(view, extra, holder)) {
       if (extra == nullptr || is_end_of_job(acp_errno)) {
         return false;
       }
@@ -313,39 +353,62 @@ bool Lock::acquire(Scratch& scratch, View& view, Extra* extra) {
       extra = nullptr;
       continue;
     }
-    if (__builtin_expect(!call_.fits(view.tag()), 0)) {
-      if (*old == 0) {
-        chain.add8(call_.sync(), 0 - me);
-        [[maybe_unused]] const acp_handle_t undone = chain.post();
-      }
-      return fail_unfit(call_, view.tag());
+    const std::uint64_t tag = view.tag();
+    if (holder == 0) {
+      hold(view);
     }
-    if (__builtin_expect(*old == 0, 1)) {
-      is_held_ = true;
-      t_held[t_held[0] == 0 ? 0 : 1] = call_.handle;
+    if (__builtin_expect(!call_.fits(tag), 0)) {
+      is_held_ ? release() : turn_.give_up();
+      return fail_unfit(call_, tag);
+    }
+    if (__builtin_expect(holder == 0, 1)) {
       return true;
     }
-    if (!backoff.pause(*old)) {
+    if (!turn_.wait(holder)) {
       return false;
     }
   }
 }
 
-void Lock::release_in(Chain& chain) {
-  const auto me = static_cast<std::uint64_t>(call_.site->rank()) + 1;
-  chain.add8(call_.sync(), 0 - me);
+void Lock::hold(const View& view) {
+  is_held_ = true;
+  t_held[t_held[0] == 0 ? 0 : 1] = call_.handle;
+  turn_.take(view.tail());
+}
+
+bool Lock::release_with(Chain& chain) {
+  turn_.leave_in(chain);
+  chain.add8(call_.sync(), turn_.unlocked() - me());
+  turn_.look_in(chain);
   forget();
+  if (!chain.run()) {
+    return false;
+  }
+  turn_.pass();
+  return true;
 }
 
 void Lock::release() {
-  if (is_held_) {
-    acpx_op_t op{};
-    op.opcode = ACPX_ADD8;
-    op.remote = call_.sync();
-    op.operand = 0 - (static_cast<std::uint64_t>(call_.site->rank()) + 1);
-    acpx_post(&op, 1, ACP_HANDLE_NULL);
-    forget();
+  if (!is_held_) {
+    return;
   }
+  if (!turn_.is_front()) {
+    Chain chain(*scratch_);
+    chain.add8(call_.sync(), turn_.unlocked() - me());
+    if (call_.site->late_looks().post(chain, turn_.front_word(),
+                                      Sending::kNow)) {
+      forget();
+      return;
+    }
+  }
+  scratch_->clear();
+  Chain chain(*scratch_);
+  [[maybe_unused]] const bool is_done = release_with(chain);
+}
+
+void Lock::destroy() {
+  destroy_control(*scratch_, call_, turn_);
+  forget();
 }
 
 void Lock::forget() {

@@ -12,6 +12,7 @@
 
 #include "middle/structure/chain.h"
 #include "middle/structure/site.h"
+#include "middle/structure/wait_queue.h"
 
 namespace acp::middle::structure {
 
@@ -30,10 +31,18 @@ inline constexpr std::uint64_t kFirstVersion = 1;
 inline constexpr std::size_t kTagWord = 0;
 inline constexpr std::size_t kBeginWord = 1;  ///< Version.
 inline constexpr std::size_t kFieldWord = 2;
-inline constexpr std::size_t kEndWord = 7;  ///< Version.
-inline constexpr std::size_t kSyncWord = 8;
-/// A handle counts as many generations.
-inline constexpr std::size_t kSyncWords = 64;
+inline constexpr std::size_t kEndWord = 7;    ///< Version.
+inline constexpr std::size_t kQueueWord = 8;  ///< A WaitQueue of two words.
+inline constexpr std::size_t kSyncWord = 10;
+/// A handle counts as many generations, in its low six bits.
+inline constexpr std::size_t kSyncWords = 62;
+/// Words that an operation reads when it locks: all but the sync words.
+inline constexpr std::size_t kReadBytes = kSyncWord * 8;
+
+static_assert((kSyncWord + kSyncWords) * 8 == kControlBytes);
+
+/// The bits of a handle, and of a tag, that have the generation.
+inline constexpr std::uint64_t kGenerationMask = 63;
 
 /// A call of a public function that is under way. Plain value.
 struct Call {
@@ -46,9 +55,9 @@ struct Call {
 
   acp_ga_t word(std::size_t index) const { return control + index * 8; }
 
-  acp_ga_t sync() const {
-    return word(kSyncWord + (handle & (kSyncWords - 1)));
-  }
+  acp_ga_t sync() const { return word(kSyncWord + (handle & kGenerationMask)); }
+
+  acp_ga_t queue() const { return word(kQueueWord); }
 
   /// Whether the tag is that of the structure which the handle names.
   bool fits(std::uint64_t tag) const {
@@ -64,7 +73,7 @@ struct Call {
 
  private:
   bool is_current(std::uint64_t tag) const {
-    return (tag & 63) == (handle & 63);
+    return (tag & kGenerationMask) == (handle & kGenerationMask);
   }
 };
 
@@ -115,7 +124,7 @@ struct View {
   static View in(Chain& chain, const Call& call) {
     View view{};
     view.end = chain.get(call.word(kEndWord), 8);
-    view.words = chain.get(call.control, 64);
+    view.words = chain.get(call.control, kReadBytes);
     view.begin = chain.get(call.word(kBeginWord), 8);
     return view;
   }
@@ -127,6 +136,9 @@ struct View {
   }
 
   std::uint64_t version() const { return *begin; }
+
+  /// WaitQueue::tail.
+  std::uint64_t tail() const { return words[kQueueWord]; }
 
   /// Whether all fields are of version().
   bool is_whole() const { return *begin == *end; }
@@ -151,11 +163,17 @@ acp_ga_t create_control(Scratch& scratch,
                         std::uint64_t live_sync,
                         const std::uint64_t (&fields)[kFields]);
 
-/// Gives a control back. The caller has its sync word locked or frozen.
-void destroy_control(Scratch& scratch, const Call& call);
+/// Undoes an addition to the sync word of a structure of another kind. That
+/// word is a lock, whose changes are additions and comparisons: a waiter may
+/// have found it taken, and is woken.
+void undo_sync(Chain& chain, const Call& call, std::uint64_t added);
 
-/// The lock of a structure, kept in its sync word: 0, or the holder's rank + 1.
-/// A vector has none. Used by one thread.
+/// Gives a control back. The caller has its sync word locked or frozen, by
+/// `turn`. Waiters then find that the structure is gone.
+void destroy_control(Scratch& scratch, const Call& call, Turn& turn);
+
+/// The lock of a structure, kept in its sync word: 0, the holder's rank + 1, or
+/// kForQueue. A vector has none. Used by one thread.
 class Lock {
  public:
   explicit Lock(const Call& call) : call_(call) {}
@@ -182,20 +200,33 @@ class Lock {
                              View& view,
                              Extra* extra = nullptr);
 
-  /// Adds the unlocking to a chain. The lock is held until that step is
-  /// applied.
-  void release_in(Chain& chain);
+  /// Adds the unlocking to a chain, runs the chain, and tells the next waiter.
+  /// Takes up to kReleaseSteps steps. False: the job is ending.
+  [[nodiscard]] bool release_with(Chain& chain);
 
-  /// Unlocks if the lock is held, and does not wait for the step.
+  static constexpr std::size_t kReleaseSteps = 4;
+
+  /// Unlocks if the lock is held. Does not wait for the step, unless this
+  /// thread has waited for the lock.
   void release();
 
-  /// Makes the destructor not unlock: the control is gone, or a chain unlocks.
-  void forget();
+  /// Destroys the control, and with it the lock.
+  void destroy();
 
  private:
   bool is_mine_already() const;
+  bool try_once(View& view, Extra* extra, std::uint64_t& holder);
+  void hold(const View& view);
+  void forget();
+
+  std::uint64_t me() const {
+    return static_cast<std::uint64_t>(call_.site->rank()) + 1;
+  }
 
   const Call call_;
+  // acquire() writes these. Unlocking clears is_held_.
+  Scratch* scratch_ = nullptr;
+  Turn turn_;
   bool is_held_ = false;
 };
 

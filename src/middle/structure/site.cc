@@ -12,6 +12,7 @@
 #include "middle/leave_to_parent.h"
 #include "middle/log.h"
 #include "middle/malloc/allocate_for.h"
+#include "middle/structure/late_looks.h"
 
 namespace acp::middle::structure {
 
@@ -47,12 +48,20 @@ int Site::init(void*) {
   site->life_ = ++g_lives;
   site->memory_ga_ = site->memory_of(site->rank_);
   site->memory_ = static_cast<std::byte*>(acp_query_address(site->memory_ga_));
+  site->late_looks_ = std::make_unique<LateLooks>(*site, site->memory_ga_);
   g_has_ended = false;
   g_site.store(site, std::memory_order_release);  // pairs with of_call()
   return 0;
 }
 
+Site::Site() = default;
+Site::~Site() = default;
+
+/// Operations of this rank are over, but for unlockings without a waiting call.
 int Site::fini(void*) {
+  if (Site* site = g_site.load(std::memory_order_acquire); site != nullptr) {
+    site->late_looks_->finish();
+  }
   delete g_site.exchange(nullptr, std::memory_order_acq_rel);
   g_has_ended = true;
   return 0;

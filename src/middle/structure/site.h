@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "acp/extension.h"
 #include "acp/global_memory.h"
@@ -44,10 +45,40 @@ struct alignas(64) Ballot {
   std::uint64_t wishes;    ///< Hashes of what each rank wants, added up.
 };
 
+/// The queue of the waiters of a lock, on the lock's rank. Numbers of waiters
+/// are those of their nodes, + 1. docs/containers.md, "Waiting for a lock".
+struct WaitQueue {
+  std::uint64_t tail;   ///< The newest waiter, or 0. Swapped by waiters.
+  std::uint64_t front;  ///< The waiter that tries to take the lock, or 0.
+};
+
+/// The words by which other ranks wake a thread of this rank that waits in a
+/// queue. The thread
+/// clears the first two words before it joins a queue.
+struct alignas(64) WaitNode {
+  std::uint64_t state;  ///< 1: front of the queue. The waiter before writes it.
+  std::uint64_t next;   ///< The waiter behind, which writes it; or 0.
+  std::uint64_t looks;  ///< Counts wake-ups. Holders of the lock add to it.
+};
+
+/// Queues for the locks of buckets. Buckets share them by hash, because memory
+/// of a bucket that was freed must not be written. A holder of a bucket waits
+/// for no other lock, so waiters of two buckets may stand in one queue.
+inline constexpr std::size_t kBucketQueues = 1024;
+
+/// Unlockings under way whose result no call waits for (late_looks.h).
+inline constexpr std::size_t kLateLooks = 64;
+
 inline constexpr std::size_t kBallotOffset = sizeof(PoolHeader);
 inline constexpr std::size_t kWorkspacesOffset = kBallotOffset + sizeof(Ballot);
-inline constexpr std::size_t kScratchOffset =
+inline constexpr std::size_t kNodesOffset =
     kWorkspacesOffset + kWorkspaces * sizeof(WorkspaceEntry);
+inline constexpr std::size_t kBucketQueuesOffset =
+    kNodesOffset + kScratches * sizeof(WaitNode);
+inline constexpr std::size_t kLateLooksOffset =
+    kBucketQueuesOffset + kBucketQueues * sizeof(WaitQueue);
+inline constexpr std::size_t kScratchOffset =
+    kLateLooksOffset + kLateLooks * sizeof(std::uint64_t);
 inline constexpr std::size_t kControlsOffset =
     kScratchOffset + kScratches * kScratchBytes;
 /// Controls that were never used take no memory: their pages are not touched.
@@ -82,12 +113,17 @@ class NamedCall {
   const char* before_;
 };
 
+class LateLooks;
+
 /// The one object of a process, between init and fini of the module.
 /// Thread-safe.
 class Site {
  public:
   /// Adds the module, as middle/modules.cc wants it.
   static int add_module(int (*add)(const acpx_module_t*));
+
+  Site();
+  ~Site();
 
   /// The part of middle::leave_job() that is this module's.
   static void leave_job() noexcept;
@@ -108,17 +144,23 @@ class Site {
 
   bool has_rank(int rank) const { return rank >= 0 && rank < procs_; }
 
+  LateLooks& late_looks() { return *late_looks_; }
+
+  /// Own words at an offset of the module's memory.
+  std::byte* memory(std::size_t offset) const { return memory_ + offset; }
+
  private:
   friend class Scratch;
   static int init(void* arg);
   static int fini(void* arg);
 
-  // init() writes these five, before any other thread can have the site.
+  // init() writes these six, before any other thread can have the site.
   int rank_ = 0;
   int procs_ = 0;
   std::uint64_t life_ = 0;
   std::byte* memory_ = nullptr;
   acp_ga_t memory_ga_ = ACP_GA_NULL;
+  std::unique_ptr<LateLooks> late_looks_;
   /// One bit for each scratch that a thread of this rank uses.
   std::atomic<std::uint64_t> in_use_{0};
 };
@@ -139,6 +181,18 @@ class Scratch {
 
   Site& site() const { return site_; }
 
+  /// Number of this scratch on its rank, below kScratches.
+  unsigned index() const { return index_; }
+
+  /// The node by which a thread with this scratch waits in a queue.
+  WaitNode& node() const {
+    return *reinterpret_cast<WaitNode*>(site_.memory(node_offset()));
+  }
+
+  acp_ga_t node_ga() const {
+    return ga_ - (kScratchOffset + index_ * kScratchBytes) + node_offset();
+  }
+
   /// Takes words for a chain from the front. clear() returns all of them at
   /// once.
   std::uint64_t* take(std::size_t bytes);
@@ -157,6 +211,10 @@ class Scratch {
   acp_ga_t data_ga() const { return ga_of(data()); }
 
  private:
+  std::size_t node_offset() const {
+    return kNodesOffset + index_ * sizeof(WaitNode);
+  }
+
   // The thread of the call alone uses these fields. The constructor writes the
   // first four, once it has set its bit of Site::in_use_.
   Site& site_;

@@ -49,6 +49,14 @@ constexpr std::uint64_t locked_by(std::uint32_t uid, std::uint64_t holder) {
   return std::uint64_t{uid} << 32 | holder;
 }
 
+/// The number of the queue in which the waiters of a bucket's lock stand, of
+/// `queues` on the bucket's rank. A product spreads addresses that differ by
+/// multiples of a bucket.
+constexpr std::uint64_t queue_number(acp_ga_t bucket, std::uint64_t queues) {
+  constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;
+  return (bucket * kSpread >> 32) % queues;
+}
+
 constexpr std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + 7) / 8 * 8;
 }

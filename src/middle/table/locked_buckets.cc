@@ -6,50 +6,69 @@
 
 #include <cstring>
 
-#include "middle/structure/waiting.h"
 #include "middle/table/entries.h"
 
 namespace acp::middle::table {
 
-using structure::Backoff;
 using structure::Chain;
+
+acp_ga_t LockedBuckets::queue_of(acp_ga_t bucket) const {
+  return call_.site->memory_of(call_.rank) + structure::kBucketQueuesOffset +
+         queue_number(bucket, structure::kBucketQueues) *
+             sizeof(structure::WaitQueue);
+}
+
+/// The expected words contain the uid, so a bucket of another table is never
+/// locked. The bucket's words come in the same flight.
+LockedBuckets::Try LockedBuckets::try_in(Chain& chain,
+                                         acp_ga_t bucket,
+                                         std::uint32_t uid) {
+  turn_.want(scratch_, queue_of(bucket), call_.function, call_.handle);
+  Try result{};
+  turn_.announce_in(chain);
+  result.free = chain.cas8(bucket, locked_by(uid, 0), locked_by(uid, me()));
+  if (__builtin_expect(turn_.is_front(), 0)) {
+    result.left = chain.cas8(bucket, locked_by(uid, structure::kForQueue),
+                             locked_by(uid, me()));
+  }
+  result.words = chain.get(bucket, kBucketBytes);
+  result.tail = chain.get(turn_.tail_word(), 8);
+  return result;
+}
 
 void LockedBuckets::take(acp_ga_t share,
                          acp_ga_t bucket,
                          std::uint32_t uid,
-                         const std::uint64_t* words) {
+                         const Try& result) {
   share_ = share;
   first_ = at_ = bucket;
   uid_ = uid;
-  std::memcpy(&words_, words, sizeof words_);
+  std::memcpy(&words_, result.words, sizeof words_);
+  turn_.take(*result.tail);
   is_locked_ = true;
 }
 
-/// The expected word contains the uid, so a bucket of another table is never
-/// locked. The bucket's words come in the same flight.
+/// Tries, and joins the queue when that fails. The queue may belong to another
+/// bucket as well, so the front asks for its own bucket each time.
 LockedBuckets::Answer LockedBuckets::lock(acp_ga_t share,
                                           acp_ga_t bucket,
                                           std::uint32_t uid) {
-  const auto me = static_cast<std::uint64_t>(call_.site->rank()) + 1;
-  Backoff backoff(call_.function, call_.handle);
   for (;;) {
     scratch_.clear();
     Chain chain(scratch_);
-    const std::uint64_t* old =
-        chain.cas8(bucket, locked_by(uid, 0), locked_by(uid, me));
-    const std::uint64_t* words = chain.get(bucket, kBucketBytes);
+    const Try result = try_in(chain, bucket, uid);
     if (!chain.run()) {
       return Answer::kFailed;
     }
-    if (__builtin_expect(*old == locked_by(uid, 0), 1)) {
-      take(share, bucket, uid, words);
+    if (__builtin_expect(result.is_locked(uid), 1)) {
+      take(share, bucket, uid, result);
       return Answer::kLocked;
     }
-    if (*old >> 32 != uid) {
+    if (*result.free >> 32 != uid) {
+      turn_.give_up();
       return Answer::kOtherTable;
     }
-    is_wanted_ = true;
-    if (!backoff.pause(*old & 0xffff'ffff)) {
+    if (!turn_.wait(*result.free & 0xffff'ffff)) {
       return Answer::kFailed;
     }
   }
@@ -120,15 +139,37 @@ void LockedBuckets::change(Chain& chain,
   words_.entries[entry] = word.word;
 }
 
+void LockedBuckets::unlock_in(Chain& chain) {
+  turn_.leave_in(chain);
+  chain.add8(first_, turn_.unlocked() - me());
+  turn_.look_in(chain);
+  is_locked_ = false;
+}
+
+bool LockedBuckets::unlock_later(Chain& chain, structure::Sending sending) {
+  if (turn_.is_front()) {
+    return unlock_with(chain);
+  }
+  chain.add8(first_, turn_.unlocked() - me());
+  if (!call_.site->late_looks().post(chain, turn_.front_word(), sending)) {
+    turn_.look_in(chain);
+    is_locked_ = false;
+    return chain.run() && pass();
+  }
+  is_locked_ = false;
+  return true;
+}
+
 void LockedBuckets::unlock() {
   if (is_locked_) {
-    Chain chain(scratch_);
-    unlock_in(chain);
-    if (is_wanted_) {
-      chain.post();
-    } else {
-      chain.post_with_next();
+    // A front leaves the queue in a chain that has results.
+    if (turn_.is_front()) {
+      scratch_.clear();
     }
+    Chain chain(scratch_);
+    [[maybe_unused]] const bool is_done =
+        unlock_later(chain, turn_.has_others() ? structure::Sending::kNow
+                                               : structure::Sending::kWithNext);
   }
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "middle/structure/control.h"
+#include "middle/structure/late_looks.h"
+#include "middle/structure/wait_queue.h"
 #include "middle/table/layout.h"
 
 namespace acp::middle::table {
@@ -25,12 +27,27 @@ class LockedBuckets {
 
   /// Waits for the lock of `bucket`, which is then the current bucket.
   Answer lock(acp_ga_t share, acp_ga_t bucket, std::uint32_t uid);
-  /// Takes over a lock that the caller's own chain has taken and whose bucket
-  /// that chain has read.
+
+  /// A try to lock a bucket, which one chain makes.
+  struct Try {
+    const std::uint64_t* free;   ///< The lock word before.
+    const std::uint64_t* left;   ///< Lock word before a front's try, or null.
+    const std::uint64_t* words;  ///< The bucket.
+    const std::uint64_t* tail;   ///< WaitQueue::tail of the bucket's lock.
+
+    bool is_locked(std::uint32_t uid) const {
+      return *free == locked_by(uid, 0) ||
+             (left != nullptr && *left == locked_by(uid, structure::kForQueue));
+    }
+  };
+
+  /// Adds the steps of a try.
+  Try try_in(structure::Chain& chain, acp_ga_t bucket, std::uint32_t uid);
+  /// Takes over a lock that a try of the caller's own chain has taken.
   void take(acp_ga_t share,
             acp_ga_t bucket,
             std::uint32_t uid,
-            const std::uint64_t* words);
+            const Try& result);
 
   /// Address of the current bucket.
   acp_ga_t at() const { return at_; }
@@ -58,20 +75,38 @@ class LockedBuckets {
     chain.add8(share_ + offsetof(ShareHeader, count), by);
   }
 
-  /// Adds the unlocking to a chain.
-  void unlock_in(structure::Chain& chain) {
-    chain.add8(first_,
-               0 - (static_cast<std::uint64_t>(call_.site->rank()) + 1));
-    is_locked_ = false;
+  /// Adds the unlocking to a chain, runs the chain, and tells the next waiter.
+  /// False: the job is ending.
+  [[nodiscard]] bool unlock_with(structure::Chain& chain) {
+    unlock_in(chain);
+    return chain.run() && pass();
   }
 
-  /// Unlocks if the lock is held, and does not wait for the step. The step goes
-  /// along with the next operation, unless another rank is known to want the
-  /// lock.
+  /// Adds the unlocking to a chain. The caller calls pass() when the chain is
+  /// complete.
+  void unlock_in(structure::Chain& chain);
+
+  /// Tells the next waiter. Always true.
+  bool pass() {
+    turn_.pass();
+    return true;
+  }
+
+  /// Unlocks if the lock is held. Does not wait for the step, which goes along
+  /// with the next operation, unless another rank is known to want the lock.
   void unlock();
+  /// As unlock(), with steps that go before. Waits for them only when this
+  /// thread has waited for the lock. False: the job is ending.
+  [[nodiscard]] bool unlock_later(structure::Chain& chain,
+                                  structure::Sending sending);
 
  private:
   [[nodiscard]] bool append();
+  acp_ga_t queue_of(acp_ga_t bucket) const;
+
+  std::uint64_t me() const {
+    return static_cast<std::uint64_t>(call_.site->rank()) + 1;
+  }
 
   const structure::Call& call_;
   structure::Scratch& scratch_;
@@ -83,9 +118,8 @@ class LockedBuckets {
   /// First bucket passed that has a free entry.
   acp_ga_t room_at_ = ACP_GA_NULL;
   Bucket room_words_{};
+  structure::Turn turn_;
   bool is_locked_ = false;
-  /// This call had to wait for the lock, so other ranks may wait, too.
-  bool is_wanted_ = false;
 };
 
 }  // namespace acp::middle::table

@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 
 #include "middle/table/entries.h"
 
@@ -35,8 +36,10 @@ struct Flying {
   bool is_flying = false;
   Key key;
   Location location;
-  const std::uint64_t* old = nullptr;
   BucketView view;
+  Call there;  ///< The call, with the bucket's rank.
+  std::optional<LockedBuckets> buckets;
+  LockedBuckets::Try locking{};
 };
 
 /// The flights of the elements of a window. Used by one thread.
@@ -132,6 +135,88 @@ bool find_many(const Call& call,
   return true;
 }
 
+namespace {
+
+/// Posts a chain that locks and reads the bucket of one pair. A pair that needs
+/// more than its bucket does not fly.
+void post_locking(const Call& call,
+                  Flights& flights,
+                  const Directory& directory,
+                  const acp_pair_t& pair,
+                  Flying& one) {
+  if (!fits_area(pair.first.size, pair.second.size) || pair.first.size == 0 ||
+      !is_here(call, pair.first) ||
+      (pair.second.size != 0 && !is_here(call, pair.second)) ||
+      !one.key.open(flights.key_scratch, call, pair.first)) {
+    return;
+  }
+  one.location = Location::of(one.key, directory);
+  one.there = call;
+  one.there.rank = one.location.rank;
+  one.buckets.emplace(one.there, flights.scratch);
+  Chain chain(flights.scratch);
+  one.locking =
+      one.buckets->try_in(chain, one.location.bucket, one.location.uid);
+  one.is_flying = flights.post(chain);
+}
+
+/// Inserts into a bucket that a flight has locked, and posts the chain that
+/// unlocks it. kFailed: the pair has to be inserted by itself.
+Outcome insert_locked(Flights& flights, const acp_pair_t& pair, Flying& one) {
+  LockedBuckets& buckets = *one.buckets;
+  if (has_block(buckets.words()) || buckets.has_next()) {
+    return Outcome::kFailed;
+  }
+  std::size_t entry = 0;
+  if (find_in(flights.key_scratch, one.key, buckets.words(), entry) ==
+      Match::kYes) {
+    return Outcome::kPresent;
+  }
+  entry = free_entry(buckets.words());
+  NewElement added;
+  if (entry == kEntries ||
+      !added.make(one.there, one.key, pair.second.ga, pair.second.size)) {
+    return Outcome::kFailed;
+  }
+  Chain chain(flights.scratch);
+  added.write(chain, buckets, entry, one.key);
+  buckets.count(chain, 1);
+  buckets.unlock_in(chain);
+  return flights.post(chain) ? Outcome::kInserted : Outcome::kFailed;
+}
+
+/// Takes the locks of a window's flights one after the other, inserts, and
+/// unlocks. Every lock is released before another lock is waited for. Two ranks
+/// with overlapping windows therefore cannot wait for each other. False: the
+/// job is ending.
+bool insert_window(Flights& flights,
+                   const acp_pair_t* pairs,
+                   std::size_t some,
+                   Outcome* outcomes) {
+  for (std::size_t i = 0; i < some; ++i) {
+    Flying& one = flights.window[i];
+    if (one.is_flying && one.locking.is_locked(one.location.uid)) {
+      one.buckets->take(one.location.share, one.location.bucket,
+                        one.location.uid, one.locking);
+      outcomes[i] = insert_locked(flights, pairs[i], one);
+      one.buckets->unlock();
+    }
+  }
+  // Unlocks of present keys are not waited for, but leave now.
+  (void)acp_inquire(ACP_HANDLE_ALL);
+  if (!flights.finish()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < some; ++i) {
+    if (outcomes[i] == Outcome::kInserted) {
+      flights.window[i].buckets->pass();
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 /// Order in each window: post one chain per key that locks and reads its
 /// bucket, wait once, write and unlock. Then insert the rest one by one.
 bool insert_many(const Call& call,
@@ -145,76 +230,24 @@ bool insert_many(const Call& call,
     if (directory == nullptr) {
       return false;
     }
-    Flights flights(call);
-    const auto me = static_cast<std::uint64_t>(call.site->rank()) + 1;
-    for (std::size_t i = 0; i < some; ++i) {
-      const acp_pair_t& pair = pairs[first + i];
-      Flying& one = flights.window[i];
-      if (!fits_area(pair.first.size, pair.second.size) ||
-          pair.first.size == 0 || !is_here(call, pair.first) ||
-          (pair.second.size != 0 && !is_here(call, pair.second)) ||
-          !one.key.open(flights.key_scratch, call, pair.first)) {
-        continue;  // done by itself, below
+    {
+      Flights flights(call);
+      for (std::size_t i = 0; i < some; ++i) {
+        outcomes[first + i] = Outcome::kFailed;
+        post_locking(call, flights, *directory, pairs[first + i],
+                     flights.window[i]);
       }
-      one.location = Location::of(one.key, *directory);
-      Chain chain(flights.scratch);
-      one.old = chain.cas8(one.location.bucket, locked_by(one.location.uid, 0),
-                           locked_by(one.location.uid, me));
-      one.view.words = chain.get(one.location.bucket, kBucketBytes);
-      one.is_flying = flights.post(chain);
-    }
-    if (!flights.finish()) {
-      return false;
-    }
-    // Every lock taken above is released here, before another lock is waited
-    // for. Two ranks with overlapping windows therefore cannot wait for each
-    // other.
-    std::array<bool, kWindow> is_done{};
-    for (std::size_t i = 0; i < some; ++i) {
-      const Flying& one = flights.window[i];
-      if (!one.is_flying || *one.old != locked_by(one.location.uid, 0)) {
-        continue;
+      if (!flights.finish() ||
+          !insert_window(flights, pairs + first, some, outcomes + first)) {
+        return false;
       }
-      Call there = call;
-      there.rank = one.location.rank;
-      LockedBuckets buckets(there, flights.scratch);
-      buckets.take(one.location.share, one.location.bucket, one.location.uid,
-                   one.view.words);
-      std::size_t entry = 0;
-      if (has_block(buckets.words()) || buckets.has_next()) {
-        continue;
-      }
-      const acp_pair_t& pair = pairs[first + i];
-      if (find_in(flights.key_scratch, one.key, buckets.words(), entry) ==
-          Match::kYes) {
-        outcomes[first + i] = Outcome::kPresent;
-        is_done[i] = true;
-        continue;
-      }
-      entry = free_entry(buckets.words());
-      NewElement added;
-      if (entry == kEntries ||
-          !added.make(there, one.key, pair.second.ga, pair.second.size)) {
-        continue;
-      }
-      Chain chain(flights.scratch);
-      added.write(chain, buckets, entry, one.key);
-      buckets.count(chain, 1);
-      buckets.unlock_in(chain);
-      outcomes[first + i] = Outcome::kInserted;
-      is_done[i] = flights.post(chain);
-    }
-    // Unlocks of present keys are not waited for, but leave now.
-    (void)acp_inquire(ACP_HANDLE_ALL);
-    if (!flights.finish()) {
-      return false;
     }
     for (std::size_t i = 0; i < some; ++i) {
-      if (!is_done[i]) {
+      Outcome& outcome = outcomes[first + i];
+      if (outcome == Outcome::kFailed) {
         const acp_pair_t& pair = pairs[first + i];
-        outcomes[first + i] =
-            insert(call, pair.first, pair.second, Present::kKeep);
-        is_good = is_good && outcomes[first + i] != Outcome::kFailed;
+        outcome = insert(call, pair.first, pair.second, Present::kKeep);
+        is_good = is_good && outcome != Outcome::kFailed;
       }
     }
   }

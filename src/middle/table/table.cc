@@ -131,8 +131,7 @@ bool put_entry(Scratch& scratch,
   Chain chain(scratch);
   element.write(chain, buckets, entry, key);
   buckets.count(chain, 1);
-  buckets.unlock_in(chain);
-  return chain.run();
+  return buckets.unlock_with(chain);
 }
 
 /// Replaces the value of an entry of the current bucket, then unlocks. Readers
@@ -152,8 +151,7 @@ bool replace(Scratch& scratch,
     // a reader that has the old entry sees this and retries
     chain.put8(area.block, 0);
   }
-  buckets.unlock_in(chain);
-  if (!chain.run()) {
+  if (!buckets.unlock_with(chain)) {
     return false;
   }
   if (old.state() == State::kBlock) {
@@ -295,8 +293,7 @@ Outcome upsert_add8(const Call& call,
           scratch.clear();
           Chain chain(scratch);
           const std::uint64_t* before = chain.fetch_add8(value.ga, add);
-          buckets.unlock_in(chain);
-          if (!chain.run()) {
+          if (!buckets.unlock_with(chain)) {
             return Outcome::kFailed;
           }
           old = *before;
@@ -342,8 +339,7 @@ Removal remove(const Call& call, acp_element_t element) {
           chain.put8(area.block, 0);
         }
         buckets.count(chain, ~std::uint64_t{0});
-        buckets.unlock_in(chain);
-        if (!chain.run()) {
+        if (!buckets.unlock_with(chain)) {
           return Removal::kFailed;
         }
         if (old.state() == State::kBlock) {

@@ -260,8 +260,7 @@ bool destroy(const Call& call) {
       return false;
     }
   }
-  structure::destroy_control(scratch, call);
-  lock.forget();
+  lock.destroy();
   acp_free(addresses);
   return true;
 }
@@ -348,8 +347,8 @@ bool change_uid(const Call& call,
                                }
                                Chain chain(scratch);
                                chain.add8(first, change);
-                               buckets.unlock_in(chain);
-                               return chain.post() != ACP_HANDLE_NULL;
+                               return buckets.unlock_later(
+                                   chain, structure::Sending::kNow);
                              });
         });
     if (!is_good) {
@@ -367,7 +366,10 @@ bool swap(const Call& call1, const Call& call2) {
   const bool is_ordered = call1.control < call2.control;
   const Call& lower = is_ordered ? call1 : call2;
   const Call& upper = is_ordered ? call2 : call1;
-  Scratch scratch(*call1.site);
+  // A scratch for each lock: a thread waits in one queue by one scratch.
+  Scratch lower_scratch(*call1.site);
+  Scratch upper_scratch(*call1.site);
+  Scratch* scratches[2] = {&lower_scratch, &upper_scratch};
   std::uint64_t fields[2][structure::kFields];
   std::uint64_t versions[2];
   Directory directories[2];
@@ -377,7 +379,7 @@ bool swap(const Call& call1, const Call& call2) {
   const Call* calls[2] = {&lower, &upper};
   for (std::size_t i = 0; i < 2; ++i) {
     View view{};
-    if (!locks[i]->acquire(scratch, view)) {
+    if (!locks[i]->acquire(*scratches[i], view)) {
       return false;
     }
     versions[i] = view.version();
@@ -397,11 +399,10 @@ bool swap(const Call& call1, const Call& call2) {
     fields[i][kUidField] = uid;
   }
   for (std::size_t i = 0; i < 2; ++i) {
-    scratch.clear();
-    Chain chain(scratch);
+    scratches[i]->clear();
+    Chain chain(*scratches[i]);
     structure::write_fields(chain, *calls[i], versions[i] + 1, fields[1 - i]);
-    locks[i]->release_in(chain);
-    if (!chain.run()) {
+    if (!locks[i]->release_with(chain)) {
       return false;
     }
   }

@@ -36,13 +36,6 @@ bool is_limit_of(std::uint64_t limit, std::uint64_t version) {
   return limit >> 48 == (version & Reservations::kVersionMask) + 1;
 }
 
-/// Undoes an addition to the sync word of a structure that is no vector. That
-/// word is a lock, whose changes are additions too, so they commute.
-void undo(Chain& chain, const Call& call, std::uint64_t added) {
-  chain.add8(call.sync(), 0 - added);
-  [[maybe_unused]] const bool is_done = chain.run();
-}
-
 }  // namespace
 
 // ---- FrozenVector ----------------------------------------------------------
@@ -61,50 +54,68 @@ void FrozenVector::fields_of(const Shape& shape,
   fields[kOldBody] = shape.old_body;
 }
 
-bool FrozenVector::begin(Scratch& scratch) {
-  return freeze(scratch, 0);
+void FrozenVector::open(Scratch& scratch) {
+  scratch_ = &scratch;
+  turn_.want(scratch, call_.queue(), call_.function, call_.handle);
 }
 
-bool FrozenVector::begin_growth(Scratch& scratch,
-                                std::uint64_t version,
-                                std::uint64_t start) {
-  return freeze(scratch, limit_of(version, start));
+bool FrozenVector::begin(Scratch& scratch) {
+  open(scratch);
+  return freeze(0);
+}
+
+bool FrozenVector::begin_growth(std::uint64_t version, std::uint64_t start) {
+  return freeze(limit_of(version, start));
+}
+
+void FrozenVector::adopt(const View& view) {
+  is_frozen_ = true;
+  version_ = view.version();
+  shape = shape_in(view);
+  turn_.take(view.tail());
 }
 
 /// Only the first chain writes the push limit. If that chain freezes the
 /// vector, the limit is of the frozen version. If another caller froze before,
 /// it waits for this limit. If the version has changed by then, no caller reads
 /// it.
-bool FrozenVector::freeze(Scratch& scratch, std::uint64_t limit) {
-  scratch_ = &scratch;
-  Backoff backoff(call_.function, call_.handle);
+bool FrozenVector::freeze(std::uint64_t limit) {
   for (;;) {
-    scratch.clear();
-    Chain chain(scratch);
+    scratch_->clear();
+    Chain chain(*scratch_);
     if (limit != 0) {
       chain.put8(call_.word(structure::kFieldWord + kPushLimit), limit);
       limit = 0;
     }
+    turn_.announce_in(chain);
     const std::uint64_t* old =
         chain.fetch_or8(call_.sync(), Reservations::kFrozen);
+    const std::uint64_t* left =
+        turn_.is_front()
+            ? chain.fetch_and8(call_.sync(), ~Reservations::kQueued)
+            : nullptr;
     const View view = View::in(chain, call_);
     if (!chain.run()) {
       return false;
     }
     const Reservations reservations{*old};
     if (!call_.fits(view.tag())) {
-      if (call_.is_of_other(view.tag()) && !reservations.is_frozen()) {
-        undo(chain, call_, Reservations::kFrozen);
+      const std::uint64_t tag = view.tag();
+      if (call_.is_of_other(tag) && !reservations.is_frozen()) {
+        structure::undo_sync(chain, call_, Reservations::kFrozen);
       }
-      return structure::fail_unfit(call_, view.tag());
+      turn_.give_up();
+      return structure::fail_unfit(call_, tag);
     }
     if (!reservations.is_frozen()) {
-      is_frozen_ = true;
-      version_ = view.version();
-      shape = shape_in(view);
+      adopt(view);
       return wait_for_pushes(reservations.bytes());
     }
-    if (!backoff.pause(0)) {
+    if (left != nullptr && Reservations{*left}.is_queued()) {
+      adopt(view);  // no push was valid since it was frozen
+      return true;
+    }
+    if (!turn_.wait(0)) {
       return false;
     }
   }
@@ -149,15 +160,25 @@ bool FrozenVector::commit() {
   std::uint64_t fields[structure::kFields];
   fields_of(shape, fields);
   structure::write_fields(chain, call_, version_ + 1, fields);
+  turn_.leave_in(chain);
+  const bool is_left = use_ == Use::kChange && turn_.has_others();
   // A swap and not a put: pushes add to the word at the same time, and try
   // again.
-  chain.swap8(call_.sync(), Reservations::live(version_ + 1, shape.size));
-  return chain.run();
+  chain.swap8(
+      call_.sync(),
+      Reservations::live(version_ + 1, shape.size) |
+          (is_left ? Reservations::kFrozen | Reservations::kQueued : 0));
+  turn_.look_in(chain);
+  if (!chain.run()) {
+    return false;
+  }
+  turn_.pass();
+  return true;
 }
 
 void FrozenVector::destroy() {
   is_frozen_ = false;
-  structure::destroy_control(*scratch_, call_);
+  structure::destroy_control(*scratch_, call_, turn_);
   acp_free(shape.body);
   acp_free(shape.old_body);
 }
@@ -166,6 +187,7 @@ FrozenVector::~FrozenVector() {
   if (is_frozen_) {
     [[maybe_unused]] const bool is_thawed = commit();
   }
+  turn_.give_up();
 }
 
 // ---- push_back ------------------------------------------------------------
@@ -173,30 +195,6 @@ FrozenVector::~FrozenVector() {
 namespace {
 
 enum class Outcome : std::uint8_t { kDone, kFailed, kAgain };
-
-/// Waits until the version of a reservation that is not valid has gone.
-bool wait_for_next(Scratch& scratch, const Call& call, Reservations old) {
-  Backoff backoff(call.function, call.handle);
-  for (;;) {
-    scratch.clear();
-    Chain chain(scratch);
-    const std::uint64_t* word = chain.get(call.sync(), 8);
-    const std::uint64_t* tag = chain.get(call.word(structure::kTagWord), 8);
-    if (!chain.run()) {
-      return false;
-    }
-    if (!call.fits(*tag)) {
-      return true;  // destroyed: the next try reports it
-    }
-    const Reservations now{*word};
-    if (!now.is_frozen() && (old.is_frozen() || !now.is_of(old.word >> 48))) {
-      return true;
-    }
-    if (!backoff.pause(0)) {
-      return false;
-    }
-  }
-}
 
 bool append(FrozenVector& frozen, const Source& source) {
   const std::uint64_t size = frozen.shape.size;
@@ -208,50 +206,66 @@ bool append(FrozenVector& frozen, const Source& source) {
   return source.copy_to(frozen.shape.at(size)) && frozen.commit();
 }
 
-bool grow(Scratch& scratch,
-          const Call& call,
-          const Source& source,
-          std::uint64_t version,
-          std::uint64_t start) {
-  FrozenVector frozen(call);
-  return frozen.begin_growth(scratch, version, start) && append(frozen, source);
+Outcome outcome_of(bool is_done) {
+  return is_done ? Outcome::kDone : Outcome::kFailed;
 }
 
 /// Writes the bytes and commits them, in one flight where the source allows it.
+/// A push that was the front of the queue leaves it: the vector is not frozen.
 bool write(Scratch& scratch,
            const Call& call,
            const Source& source,
-           acp_ga_t to) {
+           acp_ga_t to,
+           structure::Turn& turn) {
   scratch.clear();
   Chain chain(scratch);
   if (!source.add_put(chain, to) && !source.copy_to(to)) {
     return false;
   }
   chain.add8(call.word(structure::kFieldWord + kCommitted), source.bytes());
-  return chain.run();
+  turn.leave_in(chain);
+  if (!chain.run()) {
+    return false;
+  }
+  turn.pass();
+  return true;
 }
 
-/// Reserves blindly and reads the fields in the same flight, then writes,
-/// grows, or waits for the next version.
-Outcome try_push(Scratch& scratch, const Call& call, const Source& source) {
+/// Reserves blindly and reads the fields in the same flight, then writes or
+/// grows. A push that finds the vector frozen, or full, waits in the queue. Its
+/// front also takes a vector that was left to the queue, and then appends as a
+/// change does.
+Outcome try_push(Scratch& scratch,
+                 const Call& call,
+                 const Source& source,
+                 FrozenVector& frozen) {
+  structure::Turn& turn = frozen.turn();
   scratch.clear();
   Chain chain(scratch);
+  turn.announce_in(chain);
+  const std::uint64_t* left =
+      turn.is_front() ? chain.fetch_and8(call.sync(), ~Reservations::kQueued)
+                      : nullptr;
   const std::uint64_t* word = chain.fetch_add8(call.sync(), source.bytes());
   const View view = View::in(chain, call);
   if (!chain.run()) {
     return Outcome::kFailed;
   }
   if (__builtin_expect(!call.fits(view.tag()), 0)) {
-    if (call.is_of_other(view.tag())) {
-      undo(chain, call, source.bytes());
+    const std::uint64_t tag = view.tag();
+    if (call.is_of_other(tag)) {
+      structure::undo_sync(chain, call, source.bytes());
     }
-    structure::fail_unfit(call, view.tag());
+    structure::fail_unfit(call, tag);
     return Outcome::kFailed;
+  }
+  if (left != nullptr && Reservations{*left}.is_queued()) {
+    frozen.adopt(view);
+    return outcome_of(append(frozen, source));
   }
   const Reservations old{*word};
   if (__builtin_expect(old.is_frozen(), 0)) {
-    return wait_for_next(scratch, call, old) ? Outcome::kAgain
-                                             : Outcome::kFailed;
+    return turn.wait(0) ? Outcome::kAgain : Outcome::kFailed;
   }
   // Invariant: while a valid reservation is not committed, its version stays.
   if (!view.is_whole() || !old.is_of(view.version())) {
@@ -260,16 +274,15 @@ Outcome try_push(Scratch& scratch, const Call& call, const Source& source) {
   const std::uint64_t start = old.bytes();
   const std::uint64_t capacity = view.field(kCapacity);
   if (__builtin_expect(start + source.bytes() <= capacity, 1)) {
-    return write(scratch, call, source, view.field(kBody) + start)
-               ? Outcome::kDone
-               : Outcome::kFailed;
+    turn.take(view.tail());
+    return outcome_of(
+        write(scratch, call, source, view.field(kBody) + start, turn));
   }
   if (start <= capacity) {
-    return grow(scratch, call, source, view.version(), start)
-               ? Outcome::kDone
-               : Outcome::kFailed;
+    return outcome_of(frozen.begin_growth(view.version(), start) &&
+                      append(frozen, source));
   }
-  return wait_for_next(scratch, call, old) ? Outcome::kAgain : Outcome::kFailed;
+  return turn.wait(0) ? Outcome::kAgain : Outcome::kFailed;
 }
 
 }  // namespace
@@ -291,9 +304,11 @@ bool push_back(acp_ga_t vector, acp_ga_t ga, std::size_t size) {
     View view{};
     return structure::look(scratch, call, view);
   }
+  FrozenVector frozen(call, Use::kPush);
+  frozen.open(scratch);
   Outcome outcome = Outcome::kAgain;
   while (outcome == Outcome::kAgain) {
-    outcome = try_push(scratch, call, source);
+    outcome = try_push(scratch, call, source, frozen);
   }
   return outcome == Outcome::kDone;
 }

@@ -11,11 +11,13 @@
 
 namespace acp::middle::vector {
 
-/// The sync word: {frozen:1 | version:15 | reserved:48}. Pushes add to it,
-/// changes freeze and replace it. Plain value.
+/// The sync word: {frozen:1 | queued:1 | version:14 | reserved:48}. Pushes add
+/// to it, changes freeze and replace it. A frozen vector that is queued has no
+/// owner; the front of the queue takes it. Plain value.
 struct Reservations {
   static constexpr std::uint64_t kFrozen = std::uint64_t{1} << 63;
-  static constexpr std::uint64_t kVersionMask = 0x7fff;
+  static constexpr std::uint64_t kQueued = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t kVersionMask = 0x3fff;
   static constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << 48) - 1;
 
   std::uint64_t word;
@@ -26,6 +28,8 @@ struct Reservations {
 
   bool is_frozen() const { return (word & kFrozen) != 0; }
 
+  bool is_queued() const { return (word & kQueued) != 0; }
+
   bool is_of(std::uint64_t version) const {
     return (word >> 48 & kVersionMask) == (version & kVersionMask);
   }
@@ -35,8 +39,13 @@ struct Reservations {
 
 static_assert(Reservations::kFrozen == structure::kDeadSync);
 
+/// The use of a frozen vector. A change leaves it frozen to the next
+/// waiter. A push thaws it, so that pushes go on beside each other.
+enum class Use : std::uint8_t { kChange, kPush };
+
 /// A vector that the caller has for itself: it is frozen and no push is under
-/// way. commit() writes `shape` and thaws. Used by one thread.
+/// way. commit() writes `shape` and thaws, or leaves it to the next waiter.
+/// Used by one thread.
 ///
 /// 1. A reservation is valid if its word was not frozen, its version is that of
 ///    the fields, and it ends within the capacity.
@@ -60,21 +69,29 @@ class FrozenVector {
   static void fields_of(const structure::Shape& shape,
                         std::uint64_t (&fields)[structure::kFields]);
 
-  explicit FrozenVector(const structure::Call& call) : call_(call) {}
+  explicit FrozenVector(const structure::Call& call, Use use = Use::kChange)
+      : call_(call), use_(use) {}
 
   FrozenVector(const FrozenVector&) = delete;
   FrozenVector& operator=(const FrozenVector&) = delete;
   /// Thaws the vector as it was, unless commit() or destroy() was called.
+  /// Leaves the queue.
   ~FrozenVector();
 
   /// Freezes the vector and waits for the pushes. False: it was destroyed
   /// (reported), or the job is ending.
   [[nodiscard]] bool begin(structure::Scratch& scratch);
   /// Freezes the vector for the push that grows it (3). `start` is where its
-  /// reservation begins, and the push limit.
-  [[nodiscard]] bool begin_growth(structure::Scratch& scratch,
-                                  std::uint64_t version,
-                                  std::uint64_t start);
+  /// reservation begins, and the push limit. open() was called before.
+  [[nodiscard]] bool begin_growth(std::uint64_t version, std::uint64_t start);
+  /// Takes over a frozen vector that was left to the queue's front.
+  void adopt(const structure::View& view);
+
+  /// Says which vector turn() is about. begin() does that by itself.
+  void open(structure::Scratch& scratch);
+
+  /// The caller's place among those who wait for the vector.
+  structure::Turn& turn() { return turn_; }
 
   const structure::Call& call() const { return call_; }
 
@@ -86,12 +103,14 @@ class FrozenVector {
   structure::Shape shape;
 
  private:
-  bool freeze(structure::Scratch& scratch, std::uint64_t limit);
+  bool freeze(std::uint64_t limit);
   bool wait_for_pushes(std::uint64_t reserved);
 
   const structure::Call call_;
-  // freeze() writes these. commit() and destroy() clear is_frozen_.
-  structure::Scratch* scratch_ = nullptr;
+  const Use use_;
+  structure::Turn turn_;
+  structure::Scratch* scratch_ = nullptr;  ///< open() writes it.
+  // adopt() writes these. commit() and destroy() clear is_frozen_.
   std::uint64_t version_ = 0;  ///< The fields' version.
   bool is_frozen_ = false;
 };
