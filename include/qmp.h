@@ -22,6 +22,10 @@
  *     makes progress on everything; the library does so too while the program
  *     computes.
  *  7. When a node dies the job ends: no call waits for a dead node.
+ *  8. Message handles, message memory, memory of QMP_allocate_memory and
+ *     communicators that were freed fail with QMP_INVALID_ARG, in every
+ *     function and also when they are freed again. A part of a multiple is
+ *     freed.
  */
 #ifndef QMP_H
 #define QMP_H

@@ -39,7 +39,8 @@ const char* name_of(std::uint8_t kind) {
   switch (kind) {
     case kHandshake: return "a reduction";
     case kBroadcast: return "QMP_broadcast";
-    case kBarrier: return "QMP_barrier";
+    case kBarrier:
+    case kJobBarrier: return "QMP_barrier";
     case kAllToAll: return "QMP_comm_alltoall";
     case kUserFunction: return "QMP_binary_reduction";
     case kSplitNumber:
@@ -64,7 +65,8 @@ std::string describe(const Call& call) {
 
 std::string describe(const Call& call, const char* function) {
   const std::uint8_t kind = call.tag.kind;
-  const bool has_bytes = kind != kHandshake && kind != kBarrier;
+  const bool has_bytes =
+      kind != kHandshake && kind != kBarrier && kind != kJobBarrier;
   return function +
          (has_bytes ? ", " + std::to_string(call.bytes) + " bytes"
                     : std::string()) +

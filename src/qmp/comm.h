@@ -32,6 +32,8 @@ struct QMP_comm_struct {
   int key = 0;
   bool is_built_in = true;
   bool is_kept = false;  ///< In Job::kept: QMP_comm_free has failed.
+  /// In Job::freed: it has no nodes and nothing else any more.
+  bool is_freed = false;
 
   std::optional<qmp::Grid> grid;  ///< The declared logical topology.
   std::vector<int> coordinates;

@@ -94,7 +94,7 @@ void refuse(Job& mine, const QMP_comm_struct& comm, std::uint32_t number) {
   std::vector<int> others = comm.ranks;
   std::erase(others, acp_rank());
   mine.exchange.revoke(mine.exchange.join(number, others),
-                       {1, acp_rank(), QMP_ERROR});
+                       {1, acp_rank(), QMP_ERROR, qmp::Cause::kOther, {}});
 }
 
 /// The members agree on a number before they exchange colors and keys. So when
@@ -146,8 +146,9 @@ QMP_status_t replace(const char* function,
   if (mine == nullptr) {
     return QMP_NOT_INITED;
   }
-  if (comm == nullptr) {
-    return fail(QMP_INVALID_ARG, "%s: the communicator is NULL", function);
+  if (comm == nullptr || comm->is_freed) {
+    return fail(QMP_INVALID_ARG, "%s: the communicator %s", function,
+                comm == nullptr ? "is NULL" : "was freed before");
   }
   mine->*which = comm;
   return QMP_SUCCESS;
@@ -166,6 +167,20 @@ QMP_status_t keep(Job& mine, QMP_comm_t comm, QMP_status_t status) {
     mine.kept.emplace_back(comm);
   }
   return status;
+}
+
+/// Leaves an empty communicator behind, which every function refuses.
+void bury(Job& mine, QMP_comm_t comm) {
+  constexpr std::size_t kMost = 4096;
+  *comm = QMP_comm_struct{};
+  comm->me = -1;
+  comm->colors = 0;
+  comm->is_built_in = false;
+  comm->is_freed = true;
+  mine.freed.emplace_back(comm);
+  if (mine.freed.size() > kMost) {
+    mine.freed.pop_front();
+  }
 }
 
 /// Order: refuse while a transfer is active, meet all nodes, end reports and
@@ -197,7 +212,7 @@ QMP_status_t free_comm(Job& mine, QMP_comm_t comm) {
       *each = mine.part ? mine.part.get() : mine.world.get();
     }
   }
-  delete comm;
+  bury(mine, comm);
   return QMP_SUCCESS;
 }
 
@@ -241,6 +256,10 @@ QMP_status_t QMP_comm_split(QMP_comm_t comm,
     return fail(QMP_INVALID_ARG, "%s: %s is NULL", kSplit,
                 comm == nullptr ? "the communicator" : "newcomm");
   }
+  if (comm->is_freed) {
+    return fail(QMP_INVALID_ARG, "%s: the communicator was freed before",
+                kSplit);
+  }
   return split(*mine, *comm, {color, key}, newcomm);
 }
 
@@ -249,10 +268,11 @@ QMP_status_t QMP_comm_free(QMP_comm_t comm) {
   if (mine == nullptr) {
     return QMP_NOT_INITED;
   }
-  if (comm == nullptr || comm->is_built_in) {
+  if (comm == nullptr || comm->is_built_in || comm->is_freed) {
     return fail(QMP_INVALID_ARG, "%s: %s", kFree,
-                comm == nullptr
-                    ? "the communicator is NULL"
+                comm == nullptr ? "the communicator is NULL"
+                : comm->is_freed
+                    ? "the communicator was freed before"
                     : "this communicator is QMP's own; only one that "
                       "QMP_comm_split has made can be freed");
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "qmp/handle.h"
@@ -12,18 +13,26 @@ namespace qmp {
 
 namespace {
 
-/// The job, when `comm` and `memory` are given; otherwise nullptr and a
-/// failure.
-Job* job_with(const char* function,
-              QMP_comm_t comm,
-              const MessageMemory* memory) {
-  Job* mine = job_for(function);
-  if (mine != nullptr && (comm == nullptr || memory == nullptr)) {
+/// The message memory, when job, `comm` and `handle` are given and not freed;
+/// otherwise nullptr and a failure.
+MessageMemory* memory_for(const char* function,
+                          QMP_comm_t comm,
+                          QMP_msgmem_t handle) {
+  if (job_for(function) == nullptr) {
+    return nullptr;
+  }
+  if (comm == nullptr || handle == nullptr) {
     return fail_null(
         QMP_INVALID_ARG, "%s: %s is NULL", function,
         comm == nullptr ? "the communicator" : "the message memory");
   }
-  return mine;
+  MessageMemory* memory = message_memories().find(handle);
+  if (comm->is_freed || memory == nullptr) {
+    return fail_null(
+        QMP_INVALID_ARG, "%s: %s was freed before, or was never declared",
+        function, comm->is_freed ? "the communicator" : "the message memory");
+  }
+  return memory;
 }
 
 /// The half comes first: its address goes out while the program declares
@@ -46,10 +55,14 @@ QMP_msghandle_t declare(const char* function,
       static_cast<std::uint32_t>(comm->ranks[static_cast<std::size_t>(node)]);
   Half* half = job.exchange.half(
       {comm->number, channel, peer, direction == Direction::kReceive});
-  auto* handle = new (std::nothrow) QMP_msghandle_struct;
+  auto* object = new (std::nothrow) MessageHandle;
   auto* transfer = new (std::nothrow) Transfer;
-  if (half == nullptr || handle == nullptr || transfer == nullptr) {
-    delete handle;
+  QMP_msghandle_t handle =
+      half != nullptr && object != nullptr && transfer != nullptr
+          ? message_handles().add(object)
+          : nullptr;
+  if (handle == nullptr) {
+    delete object;
     delete transfer;
     return fail_null(QMP_NOMEM_ERR,
                      "%s: no memory to declare a message with node %d",
@@ -58,45 +71,69 @@ QMP_msghandle_t declare(const char* function,
   memory->add_user();
   transfer->half = half;
   transfer->memory = memory;
-  handle->first = transfer;
-  handle->last = transfer;
+  object->first = transfer;
+  object->last = transfer;
   return handle;
 }
 
-bool is_declared_twice(std::span<QMP_msghandle_t const> handles) {
-  std::vector<QMP_msghandle_t> sorted(handles.begin(), handles.end());
+bool is_declared_twice(std::span<MessageHandle* const> handles) {
+  std::vector<MessageHandle*> sorted(handles.begin(), handles.end());
   std::sort(sorted.begin(), sorted.end());
   return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+}
+
+/// The objects of handles that none uses now. Empty, though `count` is not 0: a
+/// handle is NULL, freed or active, which is reported.
+std::vector<MessageHandle*> idle_parts(const char* function,
+                                       QMP_msghandle_t* handles,
+                                       int count) {
+  std::vector<MessageHandle*> parts;
+  for (int i = 0; i < count; ++i) {
+    const std::string number =
+        " " + std::to_string(i) + " of 0 to " + std::to_string(count - 1);
+    MessageHandle* part = find_handle(function, handles[i], number.c_str());
+    if (part == nullptr) {
+      return {};
+    }
+    if (part->is_active()) {
+      (void)fail(QMP_INVALID_OP,
+                 "%s: handle%s is active: %s; wait for it first", function,
+                 number.c_str(), describe_active(*part).c_str());
+      return {};
+    }
+    parts.push_back(part);
+  }
+  return parts;
 }
 
 }  // namespace
 
 QMP_msghandle_t declare_with_node(const char* function,
                                   QMP_comm_t comm,
-                                  MessageMemory* memory,
+                                  QMP_msgmem_t handle,
                                   int node,
                                   Direction direction) {
-  Job* mine = job_with(function, comm, memory);
-  if (mine == nullptr) {
+  MessageMemory* memory = memory_for(function, comm, handle);
+  if (memory == nullptr) {
     return nullptr;
   }
   if (node < 0 || node >= comm->nodes()) {
     return fail_null(QMP_NODE_OUTRANGE, "%s: node %d; nodes are 0 to %d",
                      function, node, comm->nodes() - 1);
   }
-  return declare(function, *mine, comm, memory, node, kAbsolute, direction);
+  return declare(function, *job(), comm, memory, node, kAbsolute, direction);
 }
 
 /// The class of the channel is the direction of travel, which for a receive is
 /// opposite to `sign`.
 QMP_msghandle_t declare_with_neighbour(const char* function,
                                        QMP_comm_t comm,
-                                       MessageMemory* memory,
+                                       QMP_msgmem_t handle,
                                        int axis,
                                        int sign,
                                        Direction direction) {
-  Job* mine = job_with(function, comm, memory);
-  if (mine == nullptr) {
+  MessageMemory* memory = memory_for(function, comm, handle);
+  if (memory == nullptr) {
     return nullptr;
   }
   if (sign != 1 && sign != -1) {
@@ -104,7 +141,7 @@ QMP_msghandle_t declare_with_neighbour(const char* function,
                      "%s along axis %d: dir is %d; it has to be 1 or -1",
                      function, axis, sign);
   }
-  const Grid* grid = mine->grid_of(*comm);
+  const Grid* grid = job()->grid_of(*comm);
   if (grid == nullptr) {
     return fail_null(QMP_NONEIGHBOR_INFO,
                      "%s along axis %d: no logical topology is declared; call "
@@ -117,7 +154,7 @@ QMP_msghandle_t declare_with_neighbour(const char* function,
   }
   const int node = grid->neighbour(comm->me, axis, sign);
   const int travels = direction == Direction::kSend ? sign : -sign;
-  return declare(function, *mine, comm, memory, node,
+  return declare(function, *job(), comm, memory, node,
                  relative_class(axis, travels), direction);
 }
 
@@ -137,21 +174,10 @@ QMP_msghandle_t declare_multiple(const char* function,
     return fail_null(QMP_INVALID_ARG, "%s: msgh is NULL, and num is %d",
                      function, count);
   }
-  const std::span<QMP_msghandle_t const> parts(handles,
-                                               static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) {
-    if (handles[i] == nullptr) {
-      return fail_null(QMP_INVALID_ARG,
-                       "%s: handle %d of 0 to %d is NULL; declare it first",
-                       function, i, count - 1);
-    }
-    if (handles[i]->is_active()) {
-      return fail_null(QMP_INVALID_OP,
-                       "%s: handle %d of 0 to %d is active: %s; wait for it "
-                       "first",
-                       function, i, count - 1,
-                       describe_active(handles[i]).c_str());
-    }
+  const std::vector<MessageHandle*> parts =
+      idle_parts(function, handles, count);
+  if (parts.size() != static_cast<std::size_t>(count)) {
+    return nullptr;
   }
   if (is_declared_twice(parts)) {
     return fail_null(QMP_INVALID_ARG,
@@ -159,17 +185,21 @@ QMP_msghandle_t declare_multiple(const char* function,
                      "another one",
                      function, count);
   }
-  auto* result = new (std::nothrow) QMP_msghandle_struct;
+  auto* object = new (std::nothrow) MessageHandle;
+  QMP_msghandle_t result =
+      object != nullptr ? message_handles().add(object) : nullptr;
   if (result == nullptr) {
+    delete object;
     return fail_null(QMP_NOMEM_ERR,
                      "%s: no memory for a multiple of %d handles", function,
                      count);
   }
-  for (QMP_msghandle_t part : parts) {
+  for (int i = 0; i < count; ++i) {
+    MessageHandle* part = message_handles().remove(handles[i]);
     if (part->first != nullptr) {
-      (result->last != nullptr ? result->last->next : result->first) =
+      (object->last != nullptr ? object->last->next : object->first) =
           part->first;
-      result->last = part->last;
+      object->last = part->last;
     }
     delete part;
   }

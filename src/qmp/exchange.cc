@@ -159,7 +159,8 @@ void Exchange::connect(Half& half, acp_ga_t peer) {
 }
 
 void Exchange::receive(const InboxMessage& message) {
-  if (message.channel == kRevocation || message.channel == kCall) {
+  if (message.channel == kRevocation || message.channel == kMet ||
+      message.channel == kCall) {
     revocation_of(message.comm).hear(message);
     return;
   }

@@ -73,8 +73,8 @@ class Exchange {
   Revocation& join(std::uint32_t comm, const std::vector<int>& partners);
   /// This rank exchanges messages with further ranks from now on.
   void add_partners(Revocation& revocation, const std::vector<int>& ranks);
-  void revoke(Revocation& revocation, const Revocation::Cause& cause);
-  Revocation::Cause cause_of(const Revocation& revocation);
+  void revoke(Revocation& revocation, const Revocation::Failed& failed);
+  Revocation::Failed failed_of(const Revocation& revocation);
   bool has_parted(const Revocation& revocation,
                   int rank,
                   std::uint64_t operation);

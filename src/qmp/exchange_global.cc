@@ -66,14 +66,15 @@ void Exchange::add_partners(Revocation& revocation,
   revocation.add_partners(ranks);
 }
 
-void Exchange::revoke(Revocation& revocation, const Revocation::Cause& cause) {
+void Exchange::revoke(Revocation& revocation,
+                      const Revocation::Failed& failed) {
   const std::lock_guard lock(lock_);
-  revocation.revoke(cause);
+  revocation.revoke(failed);
 }
 
-Revocation::Cause Exchange::cause_of(const Revocation& revocation) {
+Revocation::Failed Exchange::failed_of(const Revocation& revocation) {
   const std::lock_guard lock(lock_);
-  return revocation.cause();
+  return revocation.failed();
 }
 
 bool Exchange::has_parted(const Revocation& revocation,

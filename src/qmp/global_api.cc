@@ -24,8 +24,9 @@ namespace {
 /// why_not() returns.
 Job* job_of(const char* function, QMP_comm_t comm) {
   Job* mine = qmp::job_for(function);
-  if (mine != nullptr && comm == nullptr) {
-    return fail_null(QMP_INVALID_ARG, "%s: the communicator is NULL", function);
+  if (mine != nullptr && (comm == nullptr || comm->is_freed)) {
+    return fail_null(QMP_INVALID_ARG, "%s: the communicator %s", function,
+                     comm == nullptr ? "is NULL" : "was freed before");
   }
   return mine;
 }

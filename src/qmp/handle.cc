@@ -15,8 +15,8 @@ namespace qmp {
 namespace {
 
 /// Keeps the failure of this thread with the handle, for QMP_get_error_string.
-QMP_status_t keep(QMP_msghandle_t handle, QMP_status_t status) {
-  handle->failure = last_failure();
+QMP_status_t keep(MessageHandle& handle, QMP_status_t status) {
+  handle.failure = last_failure();
   return status;
 }
 
@@ -84,9 +84,9 @@ void collect_put(Transfer& transfer) {
 }
 
 /// All transfers are done: makes them idle, and returns the first failure.
-QMP_status_t retire(Job& job, QMP_msghandle_t handle) {
+QMP_status_t retire(Job& job, MessageHandle& handle) {
   QMP_status_t status = QMP_SUCCESS;
-  for (Transfer* each = handle->first; each != nullptr; each = each->next) {
+  for (Transfer* each = handle.first; each != nullptr; each = each->next) {
     if (each->state.load(std::memory_order_relaxed) != Transfer::State::kDone) {
       continue;
     }
@@ -103,10 +103,10 @@ QMP_status_t retire(Job& job, QMP_msghandle_t handle) {
 /// The time limit has passed: names one open transfer. If the last one has
 /// ended since the wait's last look, its result counts as if it had been in
 /// time.
-QMP_status_t give_up(Job& job, QMP_msghandle_t handle) {
+QMP_status_t give_up(Job& job, MessageHandle& handle) {
   int parts = 0;
   int open = 0;
-  for (const Transfer* each = handle->first; each != nullptr;
+  for (const Transfer* each = handle.first; each != nullptr;
        each = each->next) {
     ++parts;
     open += each->is_active() ? 1 : 0;
@@ -126,10 +126,46 @@ QMP_status_t give_up(Job& job, QMP_msghandle_t handle) {
                    job.wait_timeout_ms / 1000.0));
 }
 
+QMP_status_t wait_for(Job& job, MessageHandle& handle) {
+  switch (job.exchange.wait(handle.first, job.wait_timeout_ms)) {
+    case 0: return retire(job, handle);
+    case 1: return give_up(job, handle);
+    default:
+      return keep(handle, fail(QMP_ERROR, "QMP_wait: %s has failed: %s",
+                               describe_active(handle).c_str(),
+                               acpx_strerror(acp_errno)));
+  }
+}
+
 }  // namespace
 
-std::string describe_active(QMP_msghandle_t handle) {
-  const Transfer* each = handle->first;
+MessageHandles& message_handles() {
+  static MessageHandles* const handles = new MessageHandles;
+  return *handles;
+}
+
+MessageMemories& message_memories() {
+  static MessageMemories* const memories = new MessageMemories;
+  return *memories;
+}
+
+MessageHandle* find_handle(const char* function,
+                           QMP_msghandle_t handle,
+                           const char* number) {
+  MessageHandle* found = message_handles().find(handle);
+  if (found == nullptr) {
+    (void)fail(QMP_INVALID_ARG, "%s: %shandle%s %s", function,
+               number[0] != '\0' ? "" : "the ", number,
+               handle == nullptr
+                   ? "is NULL; declare it first"
+                   : "was freed before, by QMP_free_msghandle or as a part of "
+                     "a multiple, or was never declared");
+  }
+  return found;
+}
+
+std::string describe_active(const MessageHandle& handle) {
+  const Transfer* each = handle.first;
   while (each->next != nullptr && !each->is_active()) {
     each = each->next;
   }
@@ -140,18 +176,19 @@ std::string describe_active(QMP_msghandle_t handle) {
 
 /// Refuses a handle of which any transfer is active before it starts the first
 /// one. A start also ends transfers that are done, and drops their results.
-QMP_status_t start(QMP_msghandle_t handle) {
+QMP_status_t start(QMP_msghandle_t name) {
   Job* mine = job_for("QMP_start");
-  if (mine == nullptr || handle == nullptr) {
-    return mine == nullptr ? QMP_NOT_INITED
-                           : fail(QMP_INVALID_ARG,
-                                  "QMP_start: the handle is NULL; declare it "
-                                  "first");
+  if (mine == nullptr) {
+    return QMP_NOT_INITED;
+  }
+  MessageHandle* handle = find_handle("QMP_start", name);
+  if (handle == nullptr) {
+    return QMP_INVALID_ARG;
   }
   for (Transfer* each = handle->first; each != nullptr; each = each->next) {
     const auto state = each->state.load(std::memory_order_acquire);
     if (state == Transfer::State::kActive) {
-      return keep(handle,
+      return keep(*handle,
                   fail(QMP_INVALID_OP,
                        "QMP_start: the %s with %s is active already; wait for "
                        "it first",
@@ -166,27 +203,19 @@ QMP_status_t start(QMP_msghandle_t handle) {
   return QMP_SUCCESS;
 }
 
-QMP_status_t wait(QMP_msghandle_t handle) {
+QMP_status_t wait(QMP_msghandle_t name) {
   Job* mine = job_for("QMP_wait");
-  if (mine == nullptr || handle == nullptr) {
-    return mine == nullptr ? QMP_NOT_INITED
-                           : fail(QMP_INVALID_ARG,
-                                  "QMP_wait: the handle is NULL; declare it "
-                                  "first");
+  if (mine == nullptr) {
+    return QMP_NOT_INITED;
   }
-  switch (mine->exchange.wait(handle->first, mine->wait_timeout_ms)) {
-    case 0: return retire(*mine, handle);
-    case 1: return give_up(*mine, handle);
-    default:
-      return keep(handle, fail(QMP_ERROR, "QMP_wait: %s has failed: %s",
-                               describe_active(handle).c_str(),
-                               acpx_strerror(acp_errno)));
-  }
+  MessageHandle* handle = find_handle("QMP_wait", name);
+  return handle != nullptr ? wait_for(*mine, *handle) : QMP_INVALID_ARG;
 }
 
 /// Waits for every handle, also behind one that has failed.
 QMP_status_t wait_all(QMP_msghandle_t* handles, int count) {
-  if (job_for("QMP_wait_all") == nullptr) {
+  Job* mine = job_for("QMP_wait_all");
+  if (mine == nullptr) {
     return QMP_NOT_INITED;
   }
   if (count < 0) {
@@ -199,38 +228,36 @@ QMP_status_t wait_all(QMP_msghandle_t* handles, int count) {
   }
   QMP_status_t result = QMP_SUCCESS;
   for (int i = 0; i < count; ++i) {
-    const QMP_status_t status =
-        handles[i] != nullptr
-            ? wait(handles[i])
-            : fail(QMP_INVALID_ARG,
-                   "QMP_wait_all: handle %d of 0 to %d is NULL; declare it "
-                   "first",
-                   i, count - 1);
+    MessageHandle* handle = message_handles().find(handles[i]);
+    QMP_status_t status = QMP_INVALID_ARG;
+    if (handle != nullptr) {
+      status = wait_for(*mine, *handle);
+    } else {
+      const std::string number =
+          " " + std::to_string(i) + " of 0 to " + std::to_string(count - 1);
+      (void)find_handle("QMP_wait_all", handles[i], number.c_str());
+    }
     result = result == QMP_SUCCESS ? status : result;
   }
   return result;
 }
 
-QMP_bool_t is_complete(QMP_msghandle_t handle) {
+QMP_bool_t is_complete(QMP_msghandle_t name) {
   Job* mine = job_for("QMP_is_complete");
-  if (mine == nullptr || handle == nullptr) {
-    if (mine != nullptr) {
-      (void)fail(QMP_INVALID_ARG,
-                 "QMP_is_complete: the handle is NULL; declare it first");
-    }
-    return QMP_FALSE;
-  }
-  return mine->exchange.look(handle->first) == 0 ? QMP_TRUE : QMP_FALSE;
+  const MessageHandle* handle =
+      mine != nullptr ? find_handle("QMP_is_complete", name) : nullptr;
+  return handle != nullptr && mine->exchange.look(handle->first) == 0
+             ? QMP_TRUE
+             : QMP_FALSE;
 }
 
-QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts) {
-  Job* mine = job_for("QMP_clear_to_send");
-  if (mine == nullptr) {
+QMP_status_t clear_to_send(QMP_msghandle_t name, QMP_clear_to_send_t cts) {
+  if (job_for("QMP_clear_to_send") == nullptr) {
     return QMP_NOT_INITED;
   }
+  MessageHandle* handle = find_handle("QMP_clear_to_send", name);
   if (handle == nullptr) {
-    return fail(QMP_INVALID_ARG,
-                "QMP_clear_to_send: the handle is NULL; declare it first");
+    return QMP_INVALID_ARG;
   }
   if (cts < QMP_CTS_DISABLED || cts > QMP_CTS_READY) {
     return fail(QMP_INVALID_ARG,
@@ -239,10 +266,10 @@ QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts) {
                 static_cast<int>(cts));
   }
   if (handle->is_active()) {
-    return keep(handle, fail(QMP_INVALID_OP,
-                             "QMP_clear_to_send: the handle is active: %s; "
-                             "wait for it first",
-                             describe_active(handle).c_str()));
+    return keep(*handle, fail(QMP_INVALID_OP,
+                              "QMP_clear_to_send: the handle is active: %s; "
+                              "wait for it first",
+                              describe_active(*handle).c_str()));
   }
   // This hint changes nothing. A grant posted before QMP_start would give the
   // peer memory that the program may still free or exchange.
@@ -252,15 +279,17 @@ QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts) {
 /// Checks everything before the first change. The old memory lives on while
 /// another handle uses it.
 QMP_status_t change_addresses(const char* function,
-                              QMP_msghandle_t handle,
+                              QMP_msghandle_t name,
                               void** bases,
                               int count) {
   if (job_for(function) == nullptr) {
     return QMP_NOT_INITED;
   }
+  MessageHandle* handle = find_handle(function, name);
   if (handle == nullptr || bases == nullptr) {
-    return fail(QMP_INVALID_ARG, "%s: %s is NULL", function,
-                handle == nullptr ? "the handle" : "addr");
+    return handle == nullptr
+               ? QMP_INVALID_ARG
+               : fail(QMP_INVALID_ARG, "%s: addr is NULL", function);
   }
   int parts = 0;
   for (Transfer* each = handle->first; each != nullptr; each = each->next) {
@@ -278,9 +307,9 @@ QMP_status_t change_addresses(const char* function,
                 function, missing - bases);
   }
   if (handle->is_active()) {
-    return keep(handle, fail(QMP_INVALID_OP,
-                             "%s: the handle is active: %s; wait for it first",
-                             function, describe_active(handle).c_str()));
+    return keep(*handle, fail(QMP_INVALID_OP,
+                              "%s: the handle is active: %s; wait for it first",
+                              function, describe_active(*handle).c_str()));
   }
   for (Transfer* each = handle->first; each != nullptr; each = each->next) {
     MessageMemory* moved = each->memory->moved_to(*bases++);
@@ -290,13 +319,18 @@ QMP_status_t change_addresses(const char* function,
   return QMP_SUCCESS;
 }
 
-void free_handle(QMP_msghandle_t handle) {
-  if (handle == nullptr) {
+void free_handle(QMP_msghandle_t name) {
+  if (name == nullptr) {
     return;
   }
   Job* mine = job_for("QMP_free_msghandle");
   if (mine == nullptr) {
     return;  // QMP_finalize_msg_passing has ended all handles.
+  }
+  MessageHandle* handle = message_handles().remove(name);
+  if (handle == nullptr) {
+    (void)find_handle("QMP_free_msghandle", name);
+    return;
   }
   for (Transfer* each = handle->first; each != nullptr;) {
     Transfer* next = each->next;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -24,6 +25,9 @@ struct Job {
       part;  ///< The nodes of this job; with -qmp-job.
   /// Revoked communicators, which QMP_comm_free could not free.
   std::vector<std::unique_ptr<QMP_comm_struct>> kept;
+  /// The last 4,096 communicators that were freed, so that their use is an
+  /// error. Oldest first.
+  std::deque<std::unique_ptr<QMP_comm_struct>> freed;
   QMP_comm_t allocated = nullptr;  ///< See QMP_comm_get_allocated.
   QMP_comm_t job = nullptr;        ///< See QMP_comm_get_job.
   QMP_comm_t standard = nullptr;   ///< The default communicator.

@@ -1,12 +1,14 @@
 // The functions of qmp.h for memory and for message memory. Programs call them;
 // nothing is sent here.
 #include <bit>
-#include <new>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "qmp.h"
 #include "qmp/failure.h"
+#include "qmp/handle.h"
+#include "qmp/handle_table.h"
 #include "qmp/job.h"
 #include "qmp/message_memory.h"
 
@@ -14,22 +16,37 @@ using qmp::fail_null;
 using qmp::MessageMemory;
 using qmp::Run;
 
-struct QMP_mem_struct {
-  qmp::Block block;
-};
-
 namespace {
 
-QMP_msgmem_t as_handle(MessageMemory* memory) {
-  return reinterpret_cast<QMP_msgmem_t>(memory);
+/// The memories of QMP_allocate_memory that the program has.
+using Memories = qmp::HandleTable<qmp::Block, QMP_mem_t*>;
+
+Memories& memories() {
+  // Never destroyed, like the tables of handle.h.
+  static Memories* const table = new Memories;
+  return *table;
+}
+
+constexpr const char* kFreedBefore =
+    "%s: the memory was freed before, or was never %s";
+
+/// Gives the memory to the program. nullptr: no memory for a handle.
+QMP_msgmem_t as_handle(const char* function, MessageMemory* memory) {
+  QMP_msgmem_t handle = qmp::message_memories().add(memory);
+  if (handle == nullptr) {
+    memory->release();
+    return fail_null(QMP_NOMEM_ERR, "%s: no memory for a further handle",
+                     function);
+  }
+  return handle;
 }
 
 std::byte* bytes_at(void* base) {
   return static_cast<std::byte*>(base);
 }
 
-QMP_msgmem_t declare(std::vector<Run> runs) {
-  return as_handle(new MessageMemory(std::move(runs)));
+QMP_msgmem_t declare(const char* function, std::vector<Run> runs) {
+  return as_handle(function, new MessageMemory(std::move(runs)));
 }
 
 /// Whether the argument `name` of `function` is not negative. Otherwise it
@@ -78,7 +95,12 @@ QMP_mem_t* allocate(const char* function,
   if (!block) {
     return fail_null(QMP_NOMEM_ERR, "%s: no %zu bytes left", function, bytes);
   }
-  return new QMP_mem_struct{block};
+  QMP_mem_t* handle = memories().add(new qmp::Block(block));
+  if (handle == nullptr) {
+    return fail_null(QMP_NOMEM_ERR, "%s: no memory for a further handle",
+                     function);
+  }
+  return handle;
 }
 
 }  // namespace
@@ -98,17 +120,26 @@ QMP_mem_t* QMP_allocate_memory(size_t nbytes) {
 }
 
 void* QMP_get_memory_pointer(QMP_mem_t* mem) {
-  return mem != nullptr ? mem->block.memory : nullptr;
+  const qmp::Block* block = memories().find(mem);
+  if (block == nullptr && mem != nullptr) {
+    return fail_null(QMP_INVALID_ARG, kFreedBefore, "QMP_get_memory_pointer",
+                     "allocated");
+  }
+  return block != nullptr ? block->memory : nullptr;
 }
 
 void QMP_free_memory(QMP_mem_t* mem) {
   if (mem == nullptr) {
     return;
   }
-  if (qmp::Job* mine = qmp::job_for("QMP_free_memory")) {
-    mine->exchange.library().free(mem->block.memory);
+  const std::unique_ptr<qmp::Block> block(memories().remove(mem));
+  qmp::Job* mine = qmp::job_for("QMP_free_memory");
+  if (mine != nullptr && block == nullptr) {
+    (void)qmp::fail(QMP_INVALID_ARG, kFreedBefore, "QMP_free_memory",
+                    "allocated");
+  } else if (mine != nullptr) {
+    mine->exchange.library().free(block->memory);
   }
-  delete mem;
 }
 
 QMP_msgmem_t QMP_declare_msgmem(const void* mem, size_t nbytes) {
@@ -119,7 +150,8 @@ QMP_msgmem_t QMP_declare_msgmem(const void* mem, size_t nbytes) {
     return fail_null(QMP_INVALID_ARG,
                      "QMP_declare_msgmem: mem is NULL, for %zu bytes", nbytes);
   }
-  return as_handle(new MessageMemory(const_cast<void*>(mem), nbytes));
+  return as_handle("QMP_declare_msgmem",
+                   new MessageMemory(const_cast<void*>(mem), nbytes));
 }
 
 QMP_msgmem_t QMP_declare_strided_msgmem(void* base,
@@ -131,8 +163,8 @@ QMP_msgmem_t QMP_declare_strided_msgmem(void* base,
       !is_run(function, "", base, blksize, nblocks)) {
     return nullptr;
   }
-  return declare(
-      {{bytes_at(base), blksize, static_cast<std::size_t>(nblocks), stride}});
+  return declare(function, {{bytes_at(base), blksize,
+                             static_cast<std::size_t>(nblocks), stride}});
 }
 
 // Every run is checked first: message memories have no failure of their own.
@@ -164,7 +196,7 @@ QMP_msgmem_t QMP_declare_strided_array_msgmem(void* base[],
     runs.push_back({bytes_at(base[i]), blksize[i],
                     static_cast<std::size_t>(nblocks[i]), stride[i]});
   }
-  return declare(std::move(runs));
+  return declare(function, std::move(runs));
 }
 
 // The types are those that programs know.
@@ -198,14 +230,20 @@ QMP_msgmem_t QMP_declare_indexed_msgmem(
                         static_cast<std::size_t>(elemsize),
                     1, 0});
   }
-  return declare(std::move(runs));
+  return declare(function, std::move(runs));
 }
 
 // NOLINTEND(readability-non-const-parameter)
 
 void QMP_free_msgmem(QMP_msgmem_t m) {
-  if (m != nullptr && qmp::job() != nullptr) {
-    reinterpret_cast<MessageMemory*>(m)->release();
+  if (m == nullptr || qmp::job() == nullptr) {
+    return;
+  }
+  if (MessageMemory* memory = qmp::message_memories().remove(m)) {
+    memory->release();
+  } else {
+    (void)qmp::fail(QMP_INVALID_ARG, kFreedBefore, "QMP_free_msgmem",
+                    "declared");
   }
 }
 

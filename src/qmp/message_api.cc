@@ -8,15 +8,6 @@
 #include "qmp/profile.h"
 
 using qmp::Direction;
-using qmp::MessageMemory;
-
-namespace {
-
-MessageMemory* memory_of(QMP_msgmem_t m) {
-  return reinterpret_cast<MessageMemory*>(m);
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -27,7 +18,7 @@ QMP_API_PAIR(QMP_msghandle_t,
              int axis,
              int dir,
              [[maybe_unused]] int priority) {
-  return qmp::declare_with_neighbour(function, comm, memory_of(m), axis, dir,
+  return qmp::declare_with_neighbour(function, comm, m, axis, dir,
                                      Direction::kReceive);
 }
 
@@ -38,7 +29,7 @@ QMP_API_PAIR(QMP_msghandle_t,
              int axis,
              int dir,
              [[maybe_unused]] int priority) {
-  return qmp::declare_with_neighbour(function, comm, memory_of(m), axis, dir,
+  return qmp::declare_with_neighbour(function, comm, m, axis, dir,
                                      Direction::kSend);
 }
 
@@ -48,7 +39,7 @@ QMP_API_PAIR(QMP_msghandle_t,
              QMP_msgmem_t m,
              int rem_node_rank,
              [[maybe_unused]] int priority) {
-  return qmp::declare_with_node(function, comm, memory_of(m), rem_node_rank,
+  return qmp::declare_with_node(function, comm, m, rem_node_rank,
                                 Direction::kReceive);
 }
 
@@ -58,7 +49,7 @@ QMP_API_PAIR(QMP_msghandle_t,
              QMP_msgmem_t m,
              int rem_node_rank,
              [[maybe_unused]] int priority) {
-  return qmp::declare_with_node(function, comm, memory_of(m), rem_node_rank,
+  return qmp::declare_with_node(function, comm, m, rem_node_rank,
                                 Direction::kSend);
 }
 

@@ -130,6 +130,8 @@ inline constexpr std::uint8_t kHandshake = 0;
 inline constexpr std::uint8_t kBroadcast = 1;
 inline constexpr std::uint8_t kBarrier = 2;
 inline constexpr std::uint8_t kAllToAll = 3;
+/// QMP_barrier of the whole job: an acp_sync, without messages.
+inline constexpr std::uint8_t kJobBarrier = 4;
 
 /// A call of a global operation, as one node has made it.
 struct Call {
@@ -178,14 +180,18 @@ static_assert(offsetof(PairBox, area) == 128);
 static_assert(sizeof(PairBox) == 32896);
 
 /// A message of one rank to another, through the inbox. `channel` is the class
-/// of a channel, kRevocation or kCall.
+/// of a channel, kRevocation, kMet or kCall.
 ///
 ///   channel      meaning                             half    detail amount
 ///   class        the sender made its half of this    address is_receiver 0
 ///                channel
 ///   kRevocation  operations from this number on      number  rank that status
-///                fail; the sender puts nothing more          failed first
-///                for them
+///   |
+///                fail; the sender puts nothing more          failed    cause
+///                for them                                    first     << 32
+///   kMet         one of the two calls that did not   number  rank << 8 bytes
+///                agree; two come before the                  | kind
+///                revocation that tells of them
 ///   kCall        the sender waits for the receiver   number  kind        bytes
 ///                in this operation
 struct InboxMessage {
@@ -202,6 +208,15 @@ static_assert(sizeof(InboxMessage) == 32 &&
 
 inline constexpr std::uint32_t kRevocation = 0xfffffffe;
 inline constexpr std::uint32_t kCall = 0xfffffffd;
+inline constexpr std::uint32_t kMet = 0xfffffffc;
+
+/// Why a global operation has failed, for nodes that are told of it.
+enum class Cause : std::uint32_t {
+  kOther = 0,        ///< The status says it.
+  kLeft = 1,         ///< The rank has left instead of calling it.
+  kNoMemory = 2,     ///< The rank had no memory for it.
+  kDisagreement = 3  ///< Two calls did not agree; kMet has them.
+};
 
 /// Values of Presence::stage, in the order in which a rank has them.
 enum class Stage : std::uint64_t {

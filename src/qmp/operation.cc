@@ -131,6 +131,16 @@ void Operation::wait_until_parted(int rank, Condition has_come, void* self) {
   (void)wait_in(wait);
 }
 
+/// A failure of an earlier operation does not end this one: all nodes may still
+/// come to it.
+QMP_status_t Operation::look_for_another() {
+  if (is_revoked()) {
+    const auto failed = job_.exchange.failed_of(*comm_.revocation);
+    return failed.operation == call_.tag.number ? fail_revoked() : QMP_SUCCESS;
+  }
+  return has_met_another() ? QMP_BAD_MESSAGE : QMP_SUCCESS;
+}
+
 /// Looks at messages that have arrived and whose receive has not begun, and at
 /// the operations in which partners wait for this node.
 bool Operation::has_met_another() {
@@ -183,7 +193,8 @@ bool Operation::is_other(const Call& theirs) const {
     return false;
   }
   return theirs.tag.kind == kHandshake
-             ? mine.tag.kind == kBroadcast || mine.tag.kind == kAllToAll
+             ? mine.tag.kind == kBroadcast || mine.tag.kind == kAllToAll ||
+                   mine.tag.kind == kJobBarrier
              : theirs.tag != mine.tag || theirs.bytes != mine.bytes;
 }
 
@@ -197,8 +208,8 @@ void Operation::say_whom(int rank, double seconds) {
       qmp::describe(rank, job_.exchange.presences().read(rank)).c_str());
 }
 
-void Operation::revoke(std::uint64_t from, int rank, QMP_status_t status) {
-  job_.exchange.revoke(*comm_.revocation, {from, rank, status});
+void Operation::revoke(const Revocation::Failed& failed) {
+  job_.exchange.revoke(*comm_.revocation, failed);
 }
 
 std::string Operation::text() const {
@@ -211,17 +222,31 @@ std::string Operation::name_of(int rank) const {
          std::to_string(rank) + ")";
 }
 
+/// Says why the operation failed, for the line of a node that was told of it.
+std::string Operation::reason_of(const Revocation::Failed& failed) const {
+  switch (failed.cause) {
+    case Cause::kLeft:
+      return "that node has left by exit(0) or QMP_finalize_msg_passing: all "
+             "nodes have to call it";
+    case Cause::kNoMemory: return "that node had no memory for it";
+    case Cause::kDisagreement:
+      return describe(failed.met[0].call) + " of " +
+             name_of(failed.met[0].rank) + " met " +
+             describe(failed.met[1].call) + " of " +
+             name_of(failed.met[1].rank) +
+             ": the calls of all nodes must agree";
+    default: return QMP_error_string(failed.status);
+  }
+}
+
 QMP_status_t Operation::fail_revoked() const {
-  const Revocation::Cause cause = job_.exchange.cause_of(*comm_.revocation);
-  const char* what = cause.status == QMP_BAD_MESSAGE
-                         ? "the calls of all nodes did not agree"
-                         : QMP_error_string(cause.status);
-  const bool is_this = cause.operation == call_.tag.number;
-  return fail(is_this ? cause.status : QMP_ERROR,
+  const auto failed = job_.exchange.failed_of(*comm_.revocation);
+  const bool is_this = failed.operation == call_.tag.number;
+  return fail(is_this ? failed.status : QMP_ERROR,
               "%s: %s has failed at %s: %s. There are no more on this "
               "communicator",
               text().c_str(), is_this ? "it" : "an earlier one",
-              name_of(cause.rank).c_str(), what);
+              name_of(failed.rank).c_str(), reason_of(failed).c_str());
 }
 
 QMP_status_t Operation::fail_job_ending() const {
@@ -229,7 +254,7 @@ QMP_status_t Operation::fail_job_ending() const {
 }
 
 QMP_status_t Operation::fail_left(int rank) {
-  revoke(call_.tag.number, rank, QMP_ERROR);
+  revoke({call_.tag.number, rank, QMP_ERROR, Cause::kLeft, {}});
   return fail(QMP_ERROR,
               "%s: %s has left by exit(0) or QMP_finalize_msg_passing: all "
               "nodes have to call it. There are no more on this communicator",
@@ -237,14 +262,14 @@ QMP_status_t Operation::fail_left(int rank) {
 }
 
 QMP_status_t Operation::fail_memory(const char* for_what) {
-  revoke(call_.tag.number, acp_rank(), QMP_NOMEM_ERR);
+  revoke({call_.tag.number, acp_rank(), QMP_NOMEM_ERR, Cause::kNoMemory, {}});
   return fail(QMP_NOMEM_ERR,
               "%s: no memory for %s. There are no more on this communicator",
               text().c_str(), for_what);
 }
 
 QMP_status_t Operation::fail_transfer(QMP_status_t status, int rank) {
-  revoke(call_.tag.number, acp_rank(), status);
+  revoke({call_.tag.number, acp_rank(), status, Cause::kOther, {}});
   return fail(status, "%s with %s: %s. There are no more on this communicator",
               text().c_str(), name_of(rank).c_str(), QMP_error_string(status));
 }
@@ -256,7 +281,11 @@ QMP_status_t Operation::fail_mismatch(const Call& theirs, int rank) {
   const Call& recent = comm_.recent[number % comm_.recent.size()];
   const bool is_earlier =
       number != call_.tag.number && recent.tag.number == number;
-  revoke(number, acp_rank(), QMP_BAD_MESSAGE);
+  revoke({number,
+          acp_rank(),
+          QMP_BAD_MESSAGE,
+          Cause::kDisagreement,
+          {{{acp_rank(), is_earlier ? recent : call_}, {rank, theirs}}}});
   return fail(QMP_BAD_MESSAGE,
               "%s met %s of %s: the calls of all nodes must agree. There are "
               "no more on this communicator",

@@ -10,6 +10,7 @@
 #include "qmp/comm.h"
 #include "qmp/job.h"
 #include "qmp/message_layout.h"
+#include "qmp/revocation.h"
 
 namespace qmp {
 
@@ -55,6 +56,11 @@ class Operation {
   /// QMP_SUCCESS: the operation has failed here.
   QMP_status_t wait(int rank, Condition has_come, void* self);
 
+  /// For a barrier of the whole job, which waits by acp_sync. QMP_SUCCESS: the
+  /// nodes that have come to a global operation have come to this one. Any
+  /// other status: it has failed here.
+  QMP_status_t look_for_another();
+
   /// Waits until the partner sends nothing more for this operation, which has
   /// failed. The caller may then free memory that the partner wrote to.
   void wait_until_parted(int rank, Condition has_come, void* self);
@@ -86,8 +92,9 @@ class Operation {
   bool has_met_another();
   bool has_arrived(const QMP_comm_struct::Lanes& lanes, Call& theirs) const;
   bool is_other(const Call& theirs) const;
-  void revoke(std::uint64_t from, int rank, QMP_status_t status);
+  void revoke(const Revocation::Failed& failed);
   std::string text() const;
+  std::string reason_of(const Revocation::Failed& failed) const;
   std::string name_of(int rank) const;
 
   Job& job_;

@@ -67,6 +67,18 @@ int print(FILE* stream,
   ::_exit(code & 0xff);
 }
 
+/// The failure of a handle, or of the calling thread for NULL. These functions
+/// print nothing.
+const qmp::Failure& failure_of(QMP_msghandle_t handle) {
+  static const qmp::Failure freed{
+      QMP_INVALID_ARG, "the handle was freed before, or was never declared"};
+  if (handle == nullptr) {
+    return qmp::last_failure();
+  }
+  const qmp::MessageHandle* found = qmp::message_handles().find(handle);
+  return found != nullptr ? found->failure : freed;
+}
+
 }  // namespace
 
 extern "C" {
@@ -184,12 +196,11 @@ const char* QMP_error_string(QMP_status_t code) {
 }
 
 QMP_status_t QMP_get_error_number(QMP_msghandle_t mh) {
-  return mh != nullptr ? mh->failure.status : qmp::last_failure().status;
+  return failure_of(mh).status;
 }
 
 const char* QMP_get_error_string(QMP_msghandle_t mh) {
-  const qmp::Failure& failure =
-      mh != nullptr ? mh->failure : qmp::last_failure();
+  const qmp::Failure& failure = failure_of(mh);
   return failure.text.empty() ? QMP_error_string(failure.status)
                               : failure.text.c_str();
 }

@@ -29,30 +29,47 @@ void Revocation::add_partners(const std::vector<int>& ranks) {
   }
 }
 
-void Revocation::revoke(const Cause& cause) {
-  if (!covers(cause.operation)) {
-    cause_ = cause;
+void Revocation::revoke(const Failed& failed) {
+  if (!covers(failed.operation)) {
+    failed_ = failed;
     // Release: a thread that sees the number sees everything that this one has
     // seen.
-    from_.store(cause.operation, std::memory_order_release);
+    from_.store(failed.operation, std::memory_order_release);
     tell();
   }
 }
 
 void Revocation::hear(const InboxMessage& message) {
   const auto rank = static_cast<int>(message.from);
-  if (message.channel == kCall) {
-    calls_[rank] = {{message.half, static_cast<std::uint8_t>(message.detail)},
-                    message.amount};
-    return;
+  const Call call{{message.half, static_cast<std::uint8_t>(message.detail)},
+                  message.amount};
+  switch (message.channel) {
+    case kCall: calls_[rank] = call; break;
+    case kMet:
+      met_[rank].push_back({static_cast<int>(message.detail >> 8), call});
+      break;
+    default: hear_failure(rank, message);
   }
+}
+
+/// Messages of one rank come in their order, so the two calls are there before
+/// the revocation.
+void Revocation::hear_failure(int rank, const InboxMessage& message) {
   std::uint64_t& parted = parted_.try_emplace(rank, kNever).first->second;
   parted = std::min(parted, message.half);
   // In QMP_comm_alltoall a rank waits for all others, also for this one, which
   // may have no message for it (invariant 16).
   add_partners({rank});
-  revoke({message.half, static_cast<int>(message.detail),
-          static_cast<QMP_status_t>(message.amount)});
+  Failed failed{message.half, static_cast<int>(message.detail),
+                static_cast<QMP_status_t>(message.amount & 0xffffffff),
+                static_cast<Cause>(message.amount >> 32)};
+  if (const auto met = met_.find(rank); met != met_.end()) {
+    if (met->second.size() >= failed.met.size()) {
+      std::copy_n(met->second.begin(), failed.met.size(), failed.met.begin());
+    }
+    met_.erase(met);
+  }
+  revoke(failed);
 }
 
 void Revocation::ask(int rank, const Call& call) {
@@ -91,15 +108,26 @@ void Revocation::tell() {
   }
 }
 
-/// Sends the notice that tell() has sent last, or sends now.
+/// Sends the notice that tell() has sent last, or sends now; before it the two
+/// calls that did not agree.
 void Revocation::tell_one(int rank) {
-  const InboxMessage message{told_,
-                             comm_,
-                             kRevocation,
-                             static_cast<std::uint32_t>(acp_rank()),
-                             static_cast<std::uint32_t>(cause_.rank),
-                             static_cast<std::uint64_t>(cause_.status)};
-  if (!connector_.queue(rank, message)) {
+  const auto mine = static_cast<std::uint32_t>(acp_rank());
+  bool is_told = true;
+  if (failed_.cause == Cause::kDisagreement) {
+    for (const CallOf& each : failed_.met) {
+      is_told &= connector_.queue(
+          rank,
+          {each.call.tag.number, comm_, kMet, mine,
+           static_cast<std::uint32_t>(each.rank) << 8 | each.call.tag.kind,
+           each.call.bytes});
+    }
+  }
+  is_told &=
+      connector_.queue(rank, {told_, comm_, kRevocation, mine,
+                              static_cast<std::uint32_t>(failed_.rank),
+                              static_cast<std::uint64_t>(failed_.cause) << 32 |
+                                  static_cast<std::uint64_t>(failed_.status)});
+  if (!is_told) {
     (void)fail(QMP_NOMEM_ERR,
                "no memory to tell rank %d that global operations fail on a "
                "communicator: it may wait for ever; end the job",

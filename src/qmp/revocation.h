@@ -3,6 +3,7 @@
 // "Revocation".
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <unordered_map>
@@ -17,12 +18,19 @@ namespace qmp {
 /// The lock of the process guards everything but covers().
 class Revocation {
  public:
-  /// The first operation that fails, the rank where it failed, and the status
-  /// there.
-  struct Cause {
-    std::uint64_t operation = 0;
+  /// A call, and the rank that made it.
+  struct CallOf {
     int rank = 0;
-    QMP_status_t status = QMP_ERROR;
+    Call call;
+  };
+
+  /// The first operation that fails, and why.
+  struct Failed {
+    std::uint64_t operation = 0;
+    int rank = 0;                     ///< Where it failed, or who has left.
+    QMP_status_t status = QMP_ERROR;  ///< The status there.
+    Cause cause = Cause::kOther;
+    std::array<CallOf, 2> met{};  ///< The two calls, with kDisagreement.
   };
 
   Revocation(std::uint32_t comm, Connector& connector)
@@ -34,7 +42,7 @@ class Revocation {
     return from_.load(std::memory_order_acquire) <= operation;
   }
 
-  const Cause& cause() const { return cause_; }
+  const Failed& failed() const { return failed_; }
 
   /// This rank has made the communicator; `partners` are the ranks to tell.
   void join(const std::vector<int>& partners);
@@ -42,10 +50,10 @@ class Revocation {
   /// This rank exchanges messages with further ranks from now on.
   void add_partners(const std::vector<int>& ranks);
 
-  /// Operations from that of the cause on fail.
-  void revoke(const Cause& cause);
+  /// Operations from this one on fail.
+  void revoke(const Failed& failed);
 
-  /// Takes a revocation or a call notice of another rank.
+  /// Takes a revocation, a call that did not agree, or a call notice.
   void hear(const InboxMessage& message);
 
   /// Tells a partner in which operation this node waits for it. When two nodes
@@ -69,13 +77,14 @@ class Revocation {
 
   void tell();
   void tell_one(int rank);
+  void hear_failure(int rank, const InboxMessage& message);
 
   std::uint32_t comm_;
   Connector& connector_;
   std::atomic<std::uint64_t> from_{
       kNever};  ///< Written under the lock; only decreases.
   // The lock of the process guards the rest.
-  Cause cause_;                  ///< Written by revoke().
+  Failed failed_;                ///< Written by revoke().
   std::uint64_t told_ = kNever;  ///< Last told to the partners, by tell().
   bool is_sending_ = false;      ///< From begin_transfers() to end_transfers().
   bool has_joined_ = false;      ///< Written by join().
@@ -86,6 +95,9 @@ class Revocation {
       parted_;  ///< By rank: told that it sends nothing from this number on.
                 ///< Written by hear().
   std::unordered_map<int, Call> calls_;  ///< Written by hear().
+  /// By rank: calls that it told, until its revocation comes. Written by
+  /// hear().
+  std::unordered_map<int, std::vector<CallOf>> met_;
 };
 
 }  // namespace qmp

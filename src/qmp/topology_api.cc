@@ -32,10 +32,11 @@ const Grid* known_grid_of(QMP_comm_t comm, const char* function) {
   const Grid* grid = grid_of(comm);
   if (grid == nullptr) {
     (void)fail(QMP_NONEIGHBOR_INFO, "%s: %s", function,
-               comm == nullptr ? "the communicator is NULL"
-                               : "no logical topology is declared; call "
-                                 "QMP_declare_logical_topology or "
-                                 "QMP_layout_grid before");
+               comm == nullptr  ? "the communicator is NULL"
+               : comm->is_freed ? "the communicator was freed before"
+                                : "no logical topology is declared; call "
+                                  "QMP_declare_logical_topology or "
+                                  "QMP_layout_grid before");
   }
   return grid;
 }
@@ -94,6 +95,10 @@ QMP_status_t declare_topology_of(const char* function,
   if (comm == nullptr || dims == nullptr) {
     return fail(QMP_INVALID_ARG, "%s: %s is NULL", function,
                 comm == nullptr ? "the communicator" : "dims");
+  }
+  if (comm->is_freed) {
+    return fail(QMP_INVALID_ARG, "%s: the communicator was freed before",
+                function);
   }
   if (ndim < 1) {
     return fail(QMP_INVALID_ARG, "%s: ndim is %d; it has to be 1 or more",

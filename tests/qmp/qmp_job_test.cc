@@ -479,6 +479,27 @@ TEST_CASE(
                                            : "QMP_comm_sum_double_array, "));
 }
 
+// A broadcast does not wait for nodes other than its root.
+TEST_CASE("QMP_barrier beside another operation: all nodes fail, and name both",
+          "[qmp]") {
+  const std::string net = GENERATE("auto", "udp");
+  const std::string what = GENERATE("sum", "long_sum", "alltoall", "broadcast");
+  for (const int nodes : {2, 5}) {
+    for (const int odd : {0, nodes - 1}) {
+      if (what == "broadcast" && odd != 0) continue;
+      const auto outcome =
+          run(nodes, {"meet_another", what, std::to_string(odd)},
+              {"ACP_NET=" + net, "QMP_WAIT_TIMEOUT=30"});
+      INFO(net << ", " << what << ", " << odd << " of " << nodes << "\n"
+               << outcome.output);
+      CHECK(outcome.status == 0);
+      CHECK(count(outcome, " met ") == nodes);
+      CHECK(count(outcome, "node " + std::to_string(odd) + " (rank " +
+                               std::to_string(odd) + ")") >= nodes - 1);
+    }
+  }
+}
+
 TEST_CASE("QMP_WAIT_TIMEOUT=0: no wait has a time limit", "[qmp]") {
   const auto outcome = run(2, {"wait_for_ever"}, {"QMP_WAIT_TIMEOUT=0"});
   INFO(outcome.output);
@@ -497,6 +518,8 @@ TEST_CASE("exit(0) of one node: global operations fail on all others",
     CHECK(has(outcome, "(rank " + std::to_string(nodes - 1) +
                            ") has left by exit(0) or "
                            "QMP_finalize_msg_passing"));
+    // Nodes that are told of it say as much: two lines each.
+    CHECK(count(outcome, "has left by exit(0)") >= 2 * (nodes - 1));
   }
 }
 

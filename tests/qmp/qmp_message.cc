@@ -595,6 +595,97 @@ SPMD_CASE(qmp_declare_refused, "declarations: bad arguments give NULL") {
   QMP_free_msgmem(nullptr);
 }
 
+/// Every function with a message handle that was freed.
+void expect_refused(QMP_msghandle_t freed) {
+  std::byte byte{};
+  void* address = &byte;
+  EXPECT_EQ(QMP_start(freed), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_wait(freed), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_wait_all(&freed, 1), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_is_complete(freed), QMP_FALSE);
+  EXPECT_EQ(QMP_clear_to_send(freed, QMP_CTS_READY), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_change_address(freed, address), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_change_address_multiple(freed, &address, 1), QMP_INVALID_ARG);
+  EXPECT_NULL(QMP_declare_multiple(&freed, 1), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_get_error_number(freed), QMP_INVALID_ARG);
+  EXPECT(std::string(QMP_get_error_string(freed)).find("freed before") !=
+         std::string::npos);
+  QMP_free_msghandle(freed);
+  EXPECT_EQ(QMP_get_error_number(nullptr), QMP_INVALID_ARG);
+  EXPECT(std::string(QMP_get_error_string(nullptr))
+             .find("QMP_free_msghandle: the handle was freed before") !=
+         std::string::npos);
+}
+
+// The library uses the memory of freed handles again, for others: these must
+// not be taken for the freed ones.
+SPMD_CASE(qmp_freed_handles, "freed handles: each function refuses them") {
+  std::byte out{1};
+  std::byte in{2};
+  QMP_msgmem_t from = QMP_declare_msgmem(&out, 1);
+  QMP_msgmem_t to = QMP_declare_msgmem(&in, 1);
+  QMP_msghandle_t freed = QMP_declare_send_to(from, right(), 0);
+  QMP_free_msghandle(freed);
+  expect_refused(freed);
+  QMP_msghandle_t send = QMP_declare_send_to(from, right(), 0);
+  QMP_msghandle_t receive = QMP_declare_receive_from(to, left(), 0);
+  expect_refused(freed);
+  QMP_msghandle_t parts[2] = {send, receive};
+  QMP_msghandle_t both = QMP_declare_multiple(parts, 2);
+  expect_refused(send);
+  expect_refused(receive);
+  EXPECT_OK(QMP_start(both));
+  EXPECT_OK(QMP_wait(both));
+  EXPECT(in == out);
+  QMP_free_msghandle(both);
+  expect_refused(both);
+  QMP_free_msgmem(from);
+  QMP_free_msgmem(from);
+  EXPECT_EQ(QMP_get_error_number(nullptr), QMP_INVALID_ARG);
+  EXPECT_NULL(QMP_declare_send_to(from, right(), 0), QMP_INVALID_ARG);
+  EXPECT_NULL(QMP_declare_receive_relative(from, 0, 1, 0), QMP_INVALID_ARG);
+  QMP_msgmem_t again = QMP_declare_msgmem(&out, 1);
+  EXPECT_NULL(QMP_declare_send_to(from, right(), 0), QMP_INVALID_ARG);
+  QMP_free_msgmem(again);
+  QMP_free_msgmem(to);
+}
+
+SPMD_CASE(qmp_freed_memory, "freed memory: each function refuses it") {
+  QMP_mem_t* memory = QMP_allocate_memory(100);
+  EXPECT(QMP_get_memory_pointer(memory) != nullptr);
+  QMP_free_memory(memory);
+  EXPECT_NULL(QMP_get_memory_pointer(memory), QMP_INVALID_ARG);
+  QMP_mem_t* another = QMP_allocate_memory(100);
+  EXPECT_NULL(QMP_get_memory_pointer(memory), QMP_INVALID_ARG);
+  QMP_free_memory(memory);
+  EXPECT_EQ(QMP_get_error_number(nullptr), QMP_INVALID_ARG);
+  EXPECT(QMP_get_memory_pointer(another) != nullptr);
+  QMP_free_memory(another);
+}
+
+SPMD_CASE(qmp_freed_comm, "a freed communicator: each function refuses it") {
+  QMP_comm_t comm = nullptr;
+  QMP_comm_t part = nullptr;
+  EXPECT_OK(QMP_comm_split(QMP_comm_get_default(), 0, me(), &comm));
+  EXPECT_OK(QMP_comm_free(comm));
+  double value = 1;
+  const int nodes = nodes::count();
+  std::byte byte{};
+  QMP_msgmem_t memory = QMP_declare_msgmem(&byte, 1);
+  EXPECT_EQ(QMP_comm_free(comm), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_comm_sum_double(comm, &value), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_comm_barrier(comm), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_comm_split(comm, 0, 0, &part), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_comm_set_default(comm), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_comm_declare_logical_topology(comm, &nodes, 1),
+            QMP_INVALID_ARG);
+  EXPECT_NULL(QMP_comm_declare_send_to(comm, memory, 0, 0), QMP_INVALID_ARG);
+  EXPECT_EQ(QMP_comm_get_number_of_nodes(comm), 0);
+  EXPECT_EQ(QMP_comm_get_node_number(comm), -1);
+  EXPECT(QMP_comm_get_logical_dimensions(comm) == nullptr);
+  QMP_free_msgmem(memory);
+}
+
 SPMD_CASE(qmp_one_shot, "declare, start, wait, free, many times") {
   std::array<std::uint64_t, 2> words{};
   for (std::size_t round = 0; round < spmd::scaled(5000, 200); ++round) {

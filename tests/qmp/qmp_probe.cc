@@ -244,6 +244,38 @@ void be_left_by_the_root() {
   expect(QMP_comm_barrier(turned) == QMP_ERROR, "a barrier");
 }
 
+/// Node `odd` is in the barrier of the whole job, and the others are in another
+/// operation. All fail, and each line names both calls. Then a barrier of all
+/// nodes works.
+void meet_another(const char* what, int odd) {
+  QMP_comm_t all = QMP_comm_get_default();
+  const auto nodes = static_cast<std::size_t>(QMP_get_number_of_nodes());
+  meet_all();
+  call("sum", all);
+  const bool is_odd = QMP_get_node_number() == odd;
+  std::vector<double> values(std::strcmp(what, "sum") == 0 ? 1 : 20'000, 1.0);
+  std::vector<char> in(nodes);
+  std::vector<char> out(nodes);
+  const QMP_status_t status =
+      is_odd ? QMP_barrier()
+      : std::strcmp(what, "broadcast") == 0
+          ? QMP_broadcast(values.data(), values.size())
+      : std::strcmp(what, "alltoall") == 0
+          ? QMP_comm_alltoall(all, in.data(), out.data(), 1)
+          : QMP_sum_double_array(values.data(),
+                                 static_cast<int>(values.size()));
+  expect(status == QMP_BAD_MESSAGE, "a barrier beside another operation");
+  const std::string text = QMP_get_error_string(nullptr);
+  const char* other = std::strcmp(what, "broadcast") == 0  ? "QMP_broadcast"
+                      : std::strcmp(what, "alltoall") == 0 ? "QMP_comm_alltoall"
+                                                           : "QMP_sum_double";
+  expect(text.find("QMP_barrier (operation 3)") != std::string::npos,
+         "the name of the barrier");
+  expect(text.find(other) != std::string::npos, "the name of the other call");
+  meet_all();
+  meet_all();
+}
+
 /// The last node has no memory for an operation that all nodes call.
 void lack_memory() {
   std::vector<double> values(std::size_t{5} << 20, 1.0);
@@ -768,6 +800,8 @@ int main(int argc, char** argv) {
     wait_for_ever();
   } else if (mode == "be_left_by_the_root") {
     be_left_by_the_root();
+  } else if (mode == "meet_another") {
+    meet_another(argv[2], std::atoi(argv[3]));
   } else if (mode == "lack_memory") {
     lack_memory();
   } else if (mode == "die") {
