@@ -41,6 +41,9 @@ constexpr milliseconds kAfterLauncher{1000};
 /// calls MPI_Abort. Then the status of mpirun is the reason.
 constexpr milliseconds kAfterJoin{3000};
 
+/// Milliseconds between two tries to take a connection without a descriptor.
+constexpr int kAcceptPause = 100;
+
 /// An unnamed file with this text; its path works while this process lives.
 std::string publish(const std::string& text, UniqueFd& file) {
   const NoFileSizeSignal no_signal;
@@ -97,8 +100,15 @@ class Seat {
 
   /// Gives the rank away. The seat keeps standard error, for its own messages.
   void meet() {
+    spare_.reset();
     UniqueFd socket = accept_at_seat(listener_.get());
-    if (!socket) return;
+    const int error = errno;
+    spare_.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (!socket) {
+      // Without a descriptor the listener would be readable all the time.
+      if (error == EMFILE || error == ENFILE) ::poll(nullptr, 0, kAcceptPause);
+      return;
+    }
     if (!give(socket.get(),
               {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, bootstrap_.get()},
               variables())) {
@@ -108,9 +118,10 @@ class Seat {
     if (launcher_status_ == 0) give_up_at_ = Clock::time_point::max();
     listener_.reset();
     bootstrap_.reset();
-    const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    ::dup2(null.get(), STDIN_FILENO);
-    ::dup2(null.get(), STDOUT_FILENO);
+    if (!spare_) spare_.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    ::dup2(spare_.get(), STDIN_FILENO);
+    ::dup2(spare_.get(), STDOUT_FILENO);
+    spare_.reset();
   }
 
   /// The only message of the join command ends the wait for it. A status that
@@ -310,6 +321,8 @@ class Seat {
   UniqueFd bootstrap_;  ///< The rank's, until it is given away.
   SignalQueue signals_;
   UniqueFd listener_;  ///< Until the join command has come.
+  /// Its descriptor is for that connection. It is /dev/null.
+  UniqueFd spare_{::open("/dev/null", O_RDWR | O_CLOEXEC)};
   UniqueFd socket_;    ///< To the join command, from then on.
   UniqueFd open_mpi_;  ///< Files of hosts, in the forms of three launchers.
   UniqueFd hydra_;

@@ -90,11 +90,14 @@ Result<UniqueFd> listen_at_seat(std::string_view token, std::uint32_t rank) {
   return listener;
 }
 
+/// One connection at a time: another user may connect again and again, and the
+/// seat has signals to serve meanwhile.
 UniqueFd accept_at_seat(int listener) {
-  for (;;) {
-    UniqueFd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-    if (!socket || is_of_this_user(socket.get())) return socket;
-  }
+  UniqueFd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  const int error = errno;
+  if (socket && is_of_this_user(socket.get())) return socket;
+  errno = socket ? EAGAIN : error;
+  return {};
 }
 
 UniqueFd connect_to_seat(std::string_view token, std::uint32_t rank) {

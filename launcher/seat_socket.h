@@ -37,8 +37,8 @@ struct SeatGift {
 /// no file. Fails with kSystem, logged.
 Result<UniqueFd> listen_at_seat(std::string_view token, std::uint32_t rank);
 
-/// Takes the next connection from a process of the same user; empty when there
-/// is none. Connections of other users are closed.
+/// Takes the next connection. Empty, with errno: EAGAIN when there is none, or
+/// when it was one of another user, which is closed.
 UniqueFd accept_at_seat(int listener);
 
 /// Connects to the seat; empty when nobody of the same user listens.

@@ -60,6 +60,7 @@ constexpr std::size_t kChaChaFrameBytes = 2560;
 template <std::size_t kBytes>
 [[gnu::noinline]] void wipe_traces() noexcept {
   clear_vector_registers();
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): old bytes go
   std::array<std::byte, kBytes> room;
   ::explicit_bzero(room.data(), room.size());
 }

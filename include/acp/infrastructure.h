@@ -112,7 +112,7 @@ int acp_init(int* argc, char*** argv);
  * the modules' fini functions in the reverse order of their addition, and frees
  * everything that the library allocated. Keys, handles and starter memory are
  * invalid from here on. Memory that the program registered stays the program's.
- * The job cannot be joined again by this process.
+ * No process joins the job again. A failure ends it, with a status of 1.
  *
  * Collective; blocks. One thread, while no other is inside the library.
  *

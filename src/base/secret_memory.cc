@@ -130,6 +130,7 @@ void copy_secret(void* to, const void* from, std::size_t bytes) noexcept {
 /// Not inlined: the array has to lie where the frames of the functions lay.
 [[gnu::noinline]] void wipe_stack() noexcept {
   clear_vector_registers();
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): old bytes go
   std::array<std::byte, kStackBytes> room;
   ::explicit_bzero(room.data(), room.size());
 }

@@ -76,16 +76,16 @@ template <typename T>
 SecretArray<T> make_secret_array(std::size_t count) {
   static_assert(std::is_trivially_copyable_v<T>);
   const std::size_t bytes = count * sizeof(T);
-  return SecretArray<T>(reinterpret_cast<T*>(take_secret_memory(bytes)),
-                        SecretDeleter(bytes));
+  auto* const at = reinterpret_cast<T*>(take_secret_memory(bytes));
+  return {at, SecretDeleter{bytes}};
 }
 
 /// A value in secret memory, all bytes zero. Copies of the pointer share it.
 template <typename T>
 std::shared_ptr<T> make_shared_secret() {
   static_assert(std::is_trivially_copyable_v<T>);
-  return std::shared_ptr<T>(reinterpret_cast<T*>(take_secret_memory(sizeof(T))),
-                            SecretDeleter(sizeof(T)));
+  auto* const at = reinterpret_cast<T*>(take_secret_memory(sizeof(T)));
+  return {at, SecretDeleter{sizeof(T)}};
 }
 
 }  // namespace acp

@@ -105,6 +105,10 @@ Result<Door> Door::open() {
 
 namespace {
 
+/// Connections that have not said Hello, beside those of the missing ranks.
+/// Only processes of this user are among them.
+constexpr std::size_t kMostStrangers = 16;
+
 /// The connections of one gather(), on its thread.
 class Gathering {
  public:
@@ -166,8 +170,13 @@ class Gathering {
  private:
   /// A connection is a guest until admit() has read its Hello. A caller that
   /// gives up, or a process of another user, must not make the whole job fail.
-  /// Only a lack of file descriptors ends the wait.
+  /// Only a lack of file descriptors ends the wait. A rank says Hello as soon
+  /// as it is connected, so of too many guests the oldest one is none.
   Status accept_one() {
+    if (guests_.size() >= ranks_.size() + kMostStrangers) {
+      turn_away(guests_.front());
+      guests_.erase(guests_.begin());
+    }
     UniqueFd socket(::accept4(door_, nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket) {
       // The other side may have given up meanwhile.
@@ -204,15 +213,19 @@ class Gathering {
     HostPeer& peer =
         peers_[is_hello ? static_cast<std::size_t>(rank - ranks_.begin()) : 0];
     if (!is_hello || peer.socket) {
-      log_warning(
-          "the process with pid {} is turned away: it is no rank of this job",
-          guest.process);
+      turn_away(guest);
       return;
     }
     std::memcpy(&guest.cpus, message.text.data(), sizeof guest.cpus);
     guest.rank = *rank;
     guest.life = watch_process(guest.process);
     peer = std::move(guest);
+  }
+
+  static void turn_away(const HostPeer& guest) {
+    log_warning(
+        "the process with pid {} is turned away: it is no rank of this job",
+        guest.process);
   }
 
   int door_;
@@ -227,7 +240,12 @@ Result<std::vector<HostPeer>> Door::gather(std::span<const std::uint32_t> ranks,
                                            const WaitLimit& limit) {
   Gathering gathering(socket_.get(), ranks);
   while (!gathering.is_complete()) {
-    const Status status = gathering.turn(limit);
+    Status status = gathering.turn(limit);
+    // Processes of other users may connect again and again.
+    if (status == Status::kOk && !gathering.is_complete() &&
+        SteadyClock().now() >= limit.deadline) {
+      status = Status::kTimedOut;
+    }
     if (status == Status::kTimedOut) {
       log_error(
           "rank {} of this host did not come to acp_init in time; if it needs "

@@ -3,12 +3,7 @@
 // connect().
 #include "runtime/host_connections.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
-#include <sys/select.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -21,28 +16,6 @@
 #include "runtime/host_connection_socket.h"
 
 namespace acp::runtime {
-
-namespace {
-
-/// The pause between two tries to take connections for which there was no
-/// descriptor.
-constexpr Duration kAcceptPause = std::chrono::seconds(1);
-
-/// Raises the soft limit of open files by so many connections, so that the
-/// program has as many descriptors as before. Processes that it starts inherit
-/// the limit. Returns whether the limit has been raised.
-bool make_room_for(std::size_t connections) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-      limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= limit.rlim_max) {
-    return false;
-  }
-  limit.rlim_cur +=
-      std::min<rlim_t>(connections, limit.rlim_max - limit.rlim_cur);
-  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
-
-}  // namespace
 
 HostConnections::~HostConnections() {
   if (!has_left_) {
@@ -68,17 +41,13 @@ bool HostConnections::watch(int fd) {
 
 Status HostConnections::open(const LeaderKey& key, std::size_t leaders) {
   const std::lock_guard lock(mutex_);
-  // A program that uses select() needs the descriptors below FD_SETSIZE.
-  lowest_fd_ = make_room_for(leaders) ? FD_SETSIZE : 0;
   key_ = key;
-  HostListener listener = open_host_listener();
-  listener_ = std::move(listener.socket);
-  if (!listener_ || !watch(listener_.get())) {
-    log_error("socket for the leaders of other hosts: {}", errno_text(errno));
+  const Status status = listener_.open(leaders);
+  if (status == Status::kOk && !watch(listener_.fd())) {
+    log_error("epoll for the leaders of other hosts: {}", errno_text(errno));
     return Status::kSystem;
   }
-  port_ = listener.port;
-  return Status::kOk;
+  return status;
 }
 
 /// A failure is no error of the job: the connection only serves to notice the
@@ -104,12 +73,6 @@ bool HostConnections::connect(const std::string& address,
 /// A connection that cannot be watched stays open: its end would end the job at
 /// the other side.
 bool HostConnections::add(UniqueFd socket, ConnectionOrigin origin) {
-  UniqueFd high(lowest_fd_ == 0
-                    ? -1
-                    : ::fcntl(socket.get(), F_DUPFD_CLOEXEC, lowest_fd_));
-  if (high) {
-    socket = std::move(high);
-  }
   const int fd = socket.get();
   watch_for_silence(fd);
   const bool is_watched = watch(fd);
@@ -130,7 +93,7 @@ int HostConnections::ready_fd() const {
 
 TimePoint HostConnections::look_due() const {
   const std::lock_guard lock(mutex_);
-  return has_left_ ? TimePoint::max() : accept_due_;
+  return has_left_ ? TimePoint::max() : listener_.due();
 }
 
 std::size_t HostConnections::size() const {
@@ -138,36 +101,33 @@ std::size_t HostConnections::size() const {
   return connections_.size();
 }
 
-/// A connection that finds no free descriptor waits, and look() tries again.
-/// accept4 needs one before it knows whether a connection is there.
-void HostConnections::accept_all() {
-  const bool has_warned = accept_due_ != TimePoint::max();
-  accept_due_ = TimePoint::max();
-  while (listener_) {
-    UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr,
-                              SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket) {
-      (void)add(std::move(socket), ConnectionOrigin::kThere);
-      continue;
-    }
-    const int error = errno;
-    if (error == EINTR || error == ECONNABORTED) {
-      continue;
-    }
-    pollfd waits{listener_.get(), POLLIN, 0};
-    if (error == EAGAIN || ::poll(&waits, 1, 0) != 1) {
-      return;
-    }
-    accept_due_ = SteadyClock().now() + kAcceptPause;
-    if (!has_warned) {
-      log_warning(
-          "no connection to the leader of another host yet: {}. If that host "
-          "fails, only the launcher and the network can notice; rank 0 needs a "
-          "descriptor for each other host (ulimit -n)",
-          errno_text(error));
-    }
-    return;
+/// Takes the connections that wait. The key of a leader is there when its
+/// connection is taken, so it is read before the next one is.
+void HostConnections::accept_all(ConnectionReport& report) {
+  const TimePoint now = SteadyClock().now();
+  while (UniqueFd socket = listener_.accept(now)) {
+    const int fd = socket.get();
+    (void)add(std::move(socket), ConnectionOrigin::kThere);
+    listener_.note_stranger(fd, now);
+    take_from(fd, report);
   }
+}
+
+void HostConnections::drop_late_strangers() {
+  const TimePoint now = SteadyClock().now();
+  while (const std::optional<int> fd = listener_.late_stranger(now)) {
+    log(LogLevel::kDebug,
+        "a connection from {} is closed: it has not sent the key of the job",
+        connections_.at(*fd).address());
+    remove(*fd);
+  }
+}
+
+/// A child of the program may have the socket, and would keep it in epoll.
+void HostConnections::remove(int fd) {
+  (void)::epoll_ctl(ready_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  listener_.note_end(fd);
+  connections_.erase(fd);
 }
 
 void HostConnections::send_kept(HostConnection& connection) const {
@@ -183,47 +143,54 @@ bool HostConnections::read_from(HostConnection& connection,
   const bool is_open = connection.read(key_, messages);
   if (!was_known && connection.is_known()) {
     send_kept(connection);
+    listener_.note_leader(connection.fd(), connection.rank());
   }
   return is_open;
 }
 
-/// A connection that never sent the key is a stranger's: its end means nothing.
+/// Takes what a connection has sent, and sends what is left. A connection that
+/// never sent the key is a stranger's: its end means nothing.
+void HostConnections::take_from(int fd, ConnectionReport& report) {
+  HostConnection& connection = connections_.at(fd);
+  if (read_from(connection, report.messages)) {
+    connection.flush();
+    return;
+  }
+  if (connection.is_known() && !connection.is_leaving() && !report.lost) {
+    report.lost = LostHost{connection.rank(), connection.address()};
+  }
+  remove(fd);
+}
+
+void HostConnections::take_events(ConnectionReport& report) {
+  std::array<epoll_event, 64> events{};
+  for (std::size_t found = events.size(); found == events.size();) {
+    const int result = ::epoll_wait(ready_.get(), events.data(),
+                                    static_cast<int>(events.size()), 0);
+    found = static_cast<std::size_t>(std::max(result, 0));
+    for (const epoll_event& event : std::span(events).first(found)) {
+      accepts_ = accepts_ || event.data.fd == listener_.fd();
+      if (connections_.contains(event.data.fd)) {
+        take_from(event.data.fd, report);
+      }
+    }
+  }
+}
+
 /// New connections come last. Otherwise one could get the descriptor of a
 /// connection that has ended, while events of that one are still to be looked
-/// at.
+/// at. A stranger that has had its time makes room for one that waits.
 ConnectionReport HostConnections::look() {
   const std::lock_guard lock(mutex_);
   ConnectionReport report;
   if (has_left_ || !ready_) {
     return report;
   }
-  std::array<epoll_event, 64> events{};
-  bool accepts = SteadyClock().now() >= accept_due_;
-  for (std::size_t found = events.size(); found == events.size();) {
-    const int result = ::epoll_wait(ready_.get(), events.data(),
-                                    static_cast<int>(events.size()), 0);
-    found = static_cast<std::size_t>(std::max(result, 0));
-    for (const epoll_event& event : std::span(events).first(found)) {
-      accepts = accepts || event.data.fd == listener_.get();
-      const auto at = connections_.find(event.data.fd);
-      if (at == connections_.end()) {
-        continue;
-      }
-      HostConnection& connection = at->second;
-      if (read_from(connection, report.messages)) {
-        connection.flush();
-        continue;
-      }
-      if (connection.is_known() && !connection.is_leaving() && !report.lost) {
-        report.lost = LostHost{connection.rank(), connection.address()};
-      }
-      // A child of the program may have the socket, and would keep it in epoll.
-      (void)::epoll_ctl(ready_.get(), EPOLL_CTL_DEL, event.data.fd, nullptr);
-      connections_.erase(at);
-    }
-  }
-  if (accepts) {
-    accept_all();
+  accepts_ = false;
+  take_events(report);
+  drop_late_strangers();
+  if (accepts_ || SteadyClock().now() >= listener_.due()) {
+    accept_all(report);
   }
   return report;
 }
@@ -242,7 +209,7 @@ void HostConnections::send_absence(const LeaderMessage& message) {
     return;
   }
   send_to_known(message);
-  if (listener_) {
+  if (listener_.fd() >= 0) {
     kept_.keep_absence(message);
   }
 }
@@ -281,7 +248,8 @@ bool HostConnections::reaches_rank_0() const {
 /// wait in acp_reset. A stranger gets them too, and learns numbers of ranks.
 void HostConnections::say_goodbye() {
   const std::lock_guard lock(mutex_);
-  accept_all();
+  ConnectionReport unread;
+  accept_all(unread);
   has_left_ = true;
   for (auto& [fd, connection] : connections_) {
     if (!connection.is_known()) {

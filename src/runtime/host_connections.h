@@ -24,6 +24,7 @@
 #include "base/unique_fd.h"
 #include "runtime/host_connection.h"
 #include "runtime/kept_messages.h"
+#include "runtime/leader_listener.h"
 #include "runtime/leader_message.h"
 #include "runtime/wait_limit.h"
 #include "status/result.h"
@@ -52,12 +53,12 @@ class HostConnections {
   /// Does not block.
   ~HostConnections();
 
-  /// Rank 0: listens on a port of the system's choice, for at most `leaders`
-  /// connections. kSystem, logged.
+  /// Rank 0: listens on a port of the system's choice, until `leaders` leaders
+  /// have connected. kSystem, logged.
   [[nodiscard]] Status open(const LeaderKey& key, std::size_t leaders);
 
   /// The port that rank 0 listens on, after open().
-  std::uint16_t port() const noexcept { return port_; }
+  std::uint16_t port() const noexcept { return listener_.port(); }
 
   /// Other leaders: connects to rank 0 at a numeric address. False, logged as a
   /// warning: a firewall is between the hosts, for example. Then only the
@@ -108,9 +109,13 @@ class HostConnections {
  private:
   bool watch(int fd);
   bool add(UniqueFd socket, ConnectionOrigin origin);
+  void remove(int fd);
   void send_to_known(const LeaderMessage& message);
   bool has_connection_to_rank_0() const;
-  void accept_all();
+  void accept_all(ConnectionReport& report);
+  void drop_late_strangers();
+  void take_events(ConnectionReport& report);
+  void take_from(int fd, ConnectionReport& report);
   bool read_from(HostConnection& connection,
                  std::vector<LeaderMessage>& messages);
   void send_kept(HostConnection& connection) const;
@@ -118,12 +123,8 @@ class HostConnections {
   mutable std::mutex mutex_;  ///< Guards all fields.
   /// The epoll of listener_ and connections_, edge-triggered.
   UniqueFd ready_;
-  UniqueFd listener_;
-  /// Rank 0: when it tries again to take connections for which it had no
-  /// descriptor.
-  TimePoint accept_due_ = TimePoint::max();
-  int lowest_fd_ = 0;  ///< Connections get no descriptor below it.
-  std::uint16_t port_ = 0;
+  LeaderListener listener_;  ///< Rank 0: open until all leaders are there.
+  bool accepts_ = false;     ///< Rank 0: listener_ was readable in this look().
   LeaderKey key_{};
   /// By the descriptor of the socket.
   std::unordered_map<int, HostConnection> connections_;

@@ -4,6 +4,7 @@
 // wait for other ranks.
 #include "runtime/task.h"
 
+#include <fmt/core.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "base/host_facts.h"
 #include "base/log.h"
 #include "gma/call_name.h"
+#include "protocol/job_ending.h"
 #include "runtime/job_plan.h"
 #include "runtime/proposals.h"
 #include "runtime/standard_output.h"
@@ -295,7 +297,7 @@ Status Task::drain(protocol::WaitKind kind) {
 /// A rank in acp_finalize calls acp_sync for its modules only, and then never
 /// again. It tells other ranks of both changes, so that no rank waits for it in
 /// vain. No rank stops answering before every rank has come here.
-Status Task::finalize() {
+Status Task::leave() {
   const gma::CallScope call("acp_finalize");  // modules may call acp_sync
   sync_->begin_finalize();
   // A bad health or a missed barrier has been logged already.
@@ -321,6 +323,17 @@ Status Task::finalize() {
       std::memory_order_relaxed);
   bootstrap_->finalized();
   return Status::kOk;
+}
+
+/// The other ranks would wait for a rank that has failed to leave. And its
+/// program may return 0, so the job ends here, with another status.
+Status Task::finalize() {
+  const Status status = leave();
+  if (status != Status::kOk && !protocol::is_ending(segment_)) {
+    bootstrap_->abort(
+        1, fmt::format("acp_finalize has failed: {}", status_text(status)));
+  }
+  return status;
 }
 
 /// All ranks meet in acp_reset. They agree on the new numbers next, and a

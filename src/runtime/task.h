@@ -50,6 +50,7 @@ class Task {
 
   /// Joins the job; returns when all ranks have. Once.
   [[nodiscard]] Status join(const NetTransportFactory& make_net_transport);
+  /// A failure ends the job with status 1, unless the job ends already.
   [[nodiscard]] Status finalize();
 
   /// Sync::wait().
@@ -125,6 +126,7 @@ class Task {
   Status open_engine();
   void watch_neighbor();
   Status start();
+  Status leave();
   bool modules_agree() const;
   std::uint32_t leader_of(std::uint32_t proc) const;
   bool networks_agree() const;

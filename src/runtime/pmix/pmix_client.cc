@@ -20,12 +20,15 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/blocked_signals.h"
+#include "base/immortal.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/unique_fd.h"
@@ -96,10 +99,53 @@ void on_value(pmix_status_t status, pmix_value_t* value, void* argument) {
   signal_event((*call)->over.get());
 }
 
+/// Events for the fence of acp_finalize and for an abort, where the program has
+/// used up its open files by then.
+class SpareEvents {
+ public:
+  void fill() {
+    const std::lock_guard lock(mutex_);
+    while (events_.size() < kCount) {
+      UniqueFd event(::eventfd(0, EFD_CLOEXEC));
+      if (!event) {
+        return;
+      }
+      events_.push_back(std::move(event));
+    }
+  }
+
+  /// Empty: there is none left.
+  UniqueFd take() {
+    const std::lock_guard lock(mutex_);
+    if (events_.empty()) {
+      return {};
+    }
+    UniqueFd event = std::move(events_.back());
+    events_.pop_back();
+    return event;
+  }
+
+ private:
+  static constexpr std::size_t kCount = 2;
+
+  std::mutex mutex_;  ///< Guards events_.
+  std::vector<UniqueFd> events_;
+};
+
+SpareEvents& spare_events() {
+  static Immortal<SpareEvents> events;
+  return *events;
+}
+
 /// A call that begins; null, logged: it cannot.
 std::shared_ptr<Call> make_call() {
   auto call = std::make_shared<Call>();
   call->over.reset(::eventfd(0, EFD_CLOEXEC));
+  if (!call->over) {
+    const int error = errno;
+    call->over = spare_events().take();
+    errno = error;
+  }
   if (!call->over) {
     log_error("eventfd: {}", errno_text(errno));
     return nullptr;
@@ -395,6 +441,7 @@ class Pmix final : public ProcessManager {
   }
 
   Status watch_launcher() {
+    spare_events().fill();
     if (g_lost_event.load(std::memory_order_relaxed) < 0) {
       const int event = ::eventfd(0, EFD_CLOEXEC);
       if (event < 0) {
