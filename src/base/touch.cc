@@ -7,11 +7,12 @@
 #include <pthread.h>
 #include <ucontext.h>
 
-#include <array>
 #include <atomic>
 #include <csetjmp>
 #include <csignal>
 #include <mutex>
+
+#include "base/fault_actions.h"
 
 namespace acp {
 
@@ -19,14 +20,10 @@ namespace {
 
 constexpr std::size_t kPageBytes =
     4096;  // on larger pages some are accessed twice
-constexpr std::array kSignals = {SIGSEGV, SIGBUS};
 
 std::mutex g_mutex;  // guards g_handlers and the installation
 int g_handlers = 0;
-
-/// The actions of the program before the library's. They are written before the
-/// handler is installed.
-std::array<struct sigaction, kSignals.size()> g_before;
+FaultActions g_before;  // the program's actions
 
 /// The point at which a thread continues after a fault in these bytes.
 struct Landing {
@@ -42,33 +39,6 @@ thread_local constinit Landing* volatile t_landing
 thread_local constinit bool t_takes_faults
     __attribute__((tls_model("initial-exec"))) = false;
 
-/// Passes a fault to the handler that the program had installed.
-void pass_on(int signal, siginfo_t* info, void* context) {
-  const struct sigaction& before = g_before[signal == SIGBUS ? 1 : 0];
-  if ((before.sa_flags & SA_SIGINFO) != 0) {
-    before.sa_sigaction(signal, info, context);
-    return;
-  }
-  const bool is_sent =
-      info->si_code <= 0;  // sent by kill(): it will not fault again
-  if (before.sa_handler == SIG_IGN && is_sent) {
-    return;
-  }
-  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-    before.sa_handler(signal);
-    return;
-  }
-
-  // The instruction runs and faults again, so that a core dump shows it.
-  struct sigaction none {};
-
-  none.sa_handler = SIG_DFL;
-  ::sigaction(signal, &none, nullptr);
-  if (is_sent) {
-    ::raise(signal);
-  }
-}
-
 /// A signal handler of the program may interrupt try_access(), and its faults
 /// are its own.
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -83,7 +53,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     ::pthread_sigmask(SIG_SETMASK, &at_fault->uc_sigmask, nullptr);
     siglongjmp(*landing->point, 1);  // leaves try_access()
   }
-  pass_on(signal, info, context);
+  g_before.pass_on(signal, info, context);
 }
 
 /// Unblocks the signals of a fault in this thread: a fault whose signal is
@@ -91,7 +61,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 void take_faults() {
   sigset_t faults;
   ::sigemptyset(&faults);
-  for (const int signal : kSignals) {
+  for (const int signal : FaultActions::kSignals) {
     ::sigaddset(&faults, signal);
   }
   ::pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
@@ -166,33 +136,15 @@ bool try_access(const std::byte* bytes,
 
 FaultHandler::FaultHandler() noexcept {
   const std::lock_guard lock(g_mutex);
-  if (g_handlers++ != 0) {
-    return;
-  }
-
-  struct sigaction mine {};
-
-  mine.sa_sigaction = on_fault;
-  // SA_NODEFER, because the handler of the program may leave by longjmp, too.
-  mine.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    ::sigaction(kSignals[i], nullptr, &g_before[i]);
-    ::sigaction(kSignals[i], &mine, nullptr);
+  if (g_handlers++ == 0) {
+    g_before.install(on_fault);
   }
 }
 
 FaultHandler::~FaultHandler() {
   const std::lock_guard lock(g_mutex);
-  if (--g_handlers != 0) {
-    return;
-  }
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    struct sigaction now {};
-
-    ::sigaction(kSignals[i], nullptr, &now);
-    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_fault) {
-      ::sigaction(kSignals[i], &g_before[i], nullptr);
-    }
+  if (--g_handlers == 0) {
+    g_before.remove(on_fault);
   }
 }
 

@@ -166,6 +166,18 @@ class Regions {
     return (mine == nullptr) == (step.local_memory == nullptr);
   }
 
+  /// The region that a byte of this process is in, live or still in use; null
+  /// when there is none.
+  const Mine* holding(const std::byte* byte) const noexcept {
+    for (const auto& each : all_) {
+      const Region& region = each->region_;
+      if (byte >= region.address && byte < region.address + region.size) {
+        return each.get();
+      }
+    }
+    return nullptr;
+  }
+
   /// The registration that holds a byte of the region. Its first use registers
   /// it. Registrations are divided at multiples of `bytes` of the offset in a
   /// global address, so no aligned word lies in two of them.

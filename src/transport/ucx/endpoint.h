@@ -22,6 +22,7 @@
 #include "transport/peer_name.h"
 #include "transport/transport.h"
 #include "transport/ucx/address_card.h"
+#include "transport/ucx/fault_note.h"
 #include "transport/ucx/packet.h"
 #include "transport/ucx/pool.h"
 #include "transport/ucx/worker.h"
@@ -97,6 +98,7 @@ struct SharedState {
   transport::ProcId me;
   std::uint64_t job;
   Regions& regions;               ///< Changed by endpoints and transport.
+  const FaultNote& fault_note;    ///< Told when calls are inside UCX.
   std::string tls;                ///< UCX_TLS of this process.
   bool executes_atomics = false;  ///< ACP_UCX_ATOMICS=device.
   /// The log has the line about mode NONE. Set by Endpoint::say_connected().

@@ -212,6 +212,8 @@ ucs_status_ptr_t Endpoint::start_ucx_operation(const RemoteStep& step,
   if (state_ != EndpointState::kReady) {
     return UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET);
   }
+  // UCX may read the source here, which the program may have unmapped.
+  const FaultNote::Scope scope(shared_.fault_note, FaultNote::Code::kUcx);
   const PeerRegistration& theirs = *operation.theirs;
   const std::uint64_t address = theirs.address_of(step.offset + done);
   operation.operand = step.operand;

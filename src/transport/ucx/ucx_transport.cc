@@ -49,13 +49,7 @@ std::size_t UcxTransport::poll(transport::MessageSink& sink) {
     take_arrivals();
   }
   // Passes serve peers as well, whose puts, gets and atomics UCX emulates.
-  has_served_ = false;
-  for (const auto& worker : workers_) {
-    for (int i = 0; i < kPasses && ucp_worker_progress(worker->handle()) != 0;
-         ++i) {
-      has_served_ = true;
-    }
-  }
+  has_served_ = make_passes();
   // The reports below call the sink, which may send to this process itself.
   shared_.sink = nullptr;
   const std::size_t done = report_done(sink);
@@ -69,6 +63,19 @@ std::size_t UcxTransport::poll(transport::MessageSink& sink) {
   return static_cast<std::size_t>(shared_.counters.delivered - before) + done;
 }
 
+/// True when UCX had something to do.
+bool UcxTransport::make_passes() {
+  const FaultNote::Scope scope(fault_note_, FaultNote::Code::kUcx);
+  bool has_worked = false;
+  for (const auto& worker : workers_) {
+    for (int i = 0; i < kPasses && ucp_worker_progress(worker->handle()) != 0;
+         ++i) {
+      has_worked = true;
+    }
+  }
+  return has_worked;
+}
+
 ucs_status_t UcxTransport::on_packet_callback(
     void* receiver,
     const void* /*header*/,
@@ -80,6 +87,8 @@ ucs_status_t UcxTransport::on_packet_callback(
     return UCS_ERR_UNSUPPORTED;  // no peer of ours sends it
   }
   const auto& to = *static_cast<const Receiver*>(receiver);
+  const FaultNote::Scope scope(to.transport->fault_note_,
+                               FaultNote::Code::kProject);
   to.transport->on_packet(to.color,
                           {static_cast<const std::byte*>(data), bytes});
   return UCS_OK;
@@ -237,6 +246,7 @@ TimePoint UcxTransport::next_deadline() const noexcept {
 /// poll().
 bool UcxTransport::arm() {
   flush();
+  const FaultNote::Scope scope(fault_note_, FaultNote::Code::kUcx);
   bool is_quiet = true;
   for (const auto& worker : workers_) {
     for (int i = 0; i < kIdlePasses && is_quiet; ++i) {

@@ -15,6 +15,7 @@
 #include "transport/transport.h"
 #include "transport/ucx/address_card.h"
 #include "transport/ucx/endpoint.h"
+#include "transport/ucx/fault_note.h"
 #include "transport/ucx/worker.h"
 #include "transport/unfit_peer.h"
 
@@ -105,6 +106,7 @@ class UcxTransport final : public transport::Transport {
   Result<Endpoint*> endpoint_to(transport::ProcId peer, transport::Color color);
   void on_packet(transport::Color color, std::span<const std::byte> packet);
   void take_arrivals();
+  bool make_passes();
   bool has_work() const noexcept;
   std::size_t report_done(transport::MessageSink& sink);
   void check_gone();
@@ -124,6 +126,7 @@ class UcxTransport final : public transport::Transport {
   UcxOptions options_;
   std::vector<std::unique_ptr<Worker>> workers_;  ///< By color.
   Regions regions_;  ///< on_registered() adds, on_unregistered() removes.
+  FaultNote fault_note_{regions_};
   SharedState shared_;
 
   /// Address cards of the peers that were used so far. `card_of()` adds them.
