@@ -48,9 +48,10 @@ case \$* in
   exit \${APT_STATUS:-0} ;;
 esac
 END
-for program in deb-systemd-helper update-rc.d; do
-  echo "echo \"$program \$*\" >>'$calls'" | fake $program
-done
+echo "echo \"update-rc.d \$*\" >>'$calls'" | fake update-rc.d
+# As the real one, it does nothing without the name of a package.
+echo "test -z \"\$DPKG_MAINTSCRIPT_PACKAGE\" ||
+  echo \"deb-systemd-helper \$*\" >>'$calls'" | fake deb-systemd-helper
 fake sudo <<'END'
 exit 1
 END
