@@ -17,6 +17,7 @@ const char* unit_name(Unit unit) {
     case Unit::kTime: return "ns";
     case Unit::kRate: return "Mop/s";
     case Unit::kBandwidth: return "GB/s";
+    case Unit::kTimes: return "times";
   }
   return "";
 }
@@ -149,7 +150,7 @@ std::string json(const Machine& machine, const std::vector<Result>& results) {
 }  // namespace
 
 double in_unit(const Row& row, double ns) {
-  if (row.unit == Unit::kTime) return ns;
+  if (row.unit == Unit::kTime || row.unit == Unit::kTimes) return ns;
   if (ns <= 0) return 0;
   const double scale =
       row.unit == Unit::kRate ? 1e3 : static_cast<double>(row.bytes);

@@ -19,6 +19,7 @@ enum class Unit : std::uint8_t {
   kTime,       ///< ns
   kRate,       ///< Mop/s
   kBandwidth,  ///< GB/s, 1e9 bytes
+  kTimes,      ///< How many times as large; a sample is the figure.
 };
 
 /// Ranks that take part in a row besides rank 0. All other ranks wait in

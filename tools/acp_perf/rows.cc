@@ -46,6 +46,7 @@ Rows all_rows() {
   add_heap_rows(rows);
   add_channel_rows(rows);
   add_structure_rows(rows);
+  add_contended_rows(rows);
   return rows;
 }
 

@@ -28,6 +28,7 @@ void add_sync_rows(Rows& rows);
 void add_heap_rows(Rows& rows);
 void add_channel_rows(Rows& rows);
 void add_structure_rows(Rows& rows);
+void add_contended_rows(Rows& rows);
 
 /// All groups, in the table's order.
 Rows all_rows();
