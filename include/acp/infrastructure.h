@@ -13,7 +13,7 @@
  *     Functions
  *     that only ask about an address (acp_query_rank, acp_query_color,
  *     acp_query_address, acpx_pointer) answer without a line. With the setting
- *     ACP_ERRORS=abort the job ends with status 1 after it, before acp_init too.
+ *     ACP_ERRORS=abort the job then ends with status 1, before acp_init too.
  *     acp_free of an address that is no block is an error of the call only with
  *     ACP_MALLOC_DEBUG=on (acp/malloc.h).
  *  4. Before acp_init every function fails with ACPX_NOT_INITIALIZED, after
