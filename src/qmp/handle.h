@@ -59,14 +59,14 @@ enum class Direction { kSend, kReceive };
 /// Declares a transfer with a node of the communicator.
 QMP_msghandle_t declare_with_node(const char* function,
                                   QMP_comm_t comm,
-                                  QMP_msgmem_t memory,
+                                  QMP_msgmem_t handle,
                                   int node,
                                   Direction direction);
 
 /// Declares a transfer with the neighbour along an axis.
 QMP_msghandle_t declare_with_neighbour(const char* function,
                                        QMP_comm_t comm,
-                                       QMP_msgmem_t memory,
+                                       QMP_msgmem_t handle,
                                        int axis,
                                        int sign,
                                        Direction direction);
@@ -77,15 +77,15 @@ QMP_msghandle_t declare_multiple(const char* function,
 
 // handle.cc. QMP_start, QMP_wait and so on; qmp.h says what they return.
 
-QMP_status_t start(QMP_msghandle_t handle);
-QMP_status_t wait(QMP_msghandle_t handle);
+QMP_status_t start(QMP_msghandle_t name);
+QMP_status_t wait(QMP_msghandle_t name);
 QMP_status_t wait_all(QMP_msghandle_t* handles, int count);
-QMP_bool_t is_complete(QMP_msghandle_t handle);
-QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts);
+QMP_bool_t is_complete(QMP_msghandle_t name);
+QMP_status_t clear_to_send(QMP_msghandle_t name, QMP_clear_to_send_t cts);
 QMP_status_t change_addresses(const char* function,
-                              QMP_msghandle_t handle,
+                              QMP_msghandle_t name,
                               void** bases,
                               int count);
-void free_handle(QMP_msghandle_t handle);
+void free_handle(QMP_msghandle_t name);
 
 }  // namespace qmp
