@@ -1,6 +1,6 @@
 // Installs handlers of faults, and passes faults on. Called by touch.cc and by
 // the transport over UCX, whose handlers may both be installed. pass_on() uses
-// only what a signal handler may use.
+// only functions that a signal handler may use.
 #include "base/fault_actions.h"
 
 namespace acp {

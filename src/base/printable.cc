@@ -1,5 +1,5 @@
-// Escapes what a terminal would take for a command. Called for log lines, and
-// by the launcher for all that other hosts say. Pure.
+// Escapes bytes that a terminal would take for a command. Called for log lines,
+// and by the launcher for all that other hosts say. Pure.
 #include "base/printable.h"
 
 #include <array>
@@ -36,8 +36,8 @@ Character first_of(std::string_view text) noexcept {
              : Character{code, size};
 }
 
-/// Control characters, and those that change the direction or the line of the
-/// text behind them.
+/// Control characters, and characters that change the direction or the line of
+/// the text behind them.
 bool is_command(std::uint32_t code) noexcept {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) ||
          (code >= 0x2028 && code <= 0x202e) ||

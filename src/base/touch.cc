@@ -1,7 +1,7 @@
 // Accesses memory under a signal handler. The agent and the engine call
 // can_touch() before they copy registered memory, and the udp transport calls
-// copy_if_mapped(). Code in the handler only uses what a signal handler may
-// use.
+// copy_if_mapped(). Code in the handler only uses functions that a signal
+// handler may use.
 #include "base/touch.h"
 
 #include <pthread.h>

@@ -171,12 +171,15 @@ TEST_CASE("errors: a receive ends when its sender is in acp_finalize",
 
 TEST_CASE("errors: ACP_ERRORS=abort holds before acp_init", "[errors]") {
   const job::Outcome reported = run({"early"}, "report");
-  CHECK(lines_with(reported.output, "acp_sync: called before acp_init").size() == 2);
+  CHECK(
+      lines_with(reported.output, "acp_sync: called before acp_init").size() ==
+      2);
   CHECK(lines_with(reported.output, "went on").size() == 2);
   const job::Outcome aborted = run({"early"}, "abort");
   INFO(aborted.output);
   CHECK(aborted.status == 1);
-  CHECK_FALSE(lines_with(aborted.output, "acp_sync: called before acp_init").empty());
+  CHECK_FALSE(
+      lines_with(aborted.output, "acp_sync: called before acp_init").empty());
   CHECK(lines_with(aborted.output, "went on").empty());
 }
 
