@@ -189,7 +189,8 @@ TEST_CASE("udp security: without the secret nothing is taken or asked for",
   plan.fetches_cards = true;
   FakeJob job(plan);
   NumberedStream stream(job);
-  udp::PacketGuard forger(Security::kAuth, {9, 9, 9}, 1);
+  static constexpr udp::PacketGuard::Secret kOtherSecret{9, 9, 9};
+  udp::PacketGuard forger(Security::kAuth, &kOtherSecret, 1);
   std::mt19937 random(1);
   for (std::uint64_t txno = 1; txno <= 10'000; ++txno) {
     std::vector<std::byte> storage(udp::kHeadroomBytes + 6, std::byte{0});
