@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include "base/assert.h"
+#include "base/memory_reserve.h"
 
 namespace acp::udp {
 
@@ -32,6 +34,12 @@ bool FragmentPool::grow() noexcept {
   const std::size_t count = std::min(kSlabFragments, max_fragments_ - made_);
   if (count == 0) {
     return false;
+  }
+  // A pool with fragments waits for one of them. Without any, no message would
+  // ever leave, and only the reserve can help.
+  std::optional<MayFail> may_fail;
+  if (made_ > 0) {
+    may_fail.emplace();
   }
   // Not initialised, so pages that are never touched cost nothing.
   std::unique_ptr<std::byte[]> storage(
@@ -75,9 +83,17 @@ void FragmentPool::release(Fragment* fragment) noexcept {
   free_ = fragment;
 }
 
+/// A pool with rings waits for one of them when the system refuses another.
 SendRing* FragmentPool::acquire_ring() noexcept {
   if (free_rings_ == nullptr) {
-    std::unique_ptr<SendRing> ring(new (std::nothrow) SendRing);
+    std::unique_ptr<SendRing> ring;
+    {
+      std::optional<MayFail> may_fail;
+      if (!rings_.empty()) {
+        may_fail.emplace();
+      }
+      ring.reset(new (std::nothrow) SendRing);
+    }
     if (ring == nullptr) {
       return nullptr;
     }

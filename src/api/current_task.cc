@@ -9,6 +9,7 @@
 #include "api/early_log.h"
 #include "api/forked_child.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "gma/call_name.h"
 #include "runtime/standard_output.h"
 
@@ -30,6 +31,21 @@ void leave_ending_job() noexcept {
     deliver_log(kLastLinesLimit);
     ::_exit(1);
   }
+}
+
+bool lacks_memory(const char* function) noexcept {
+  if (has_memory_reserve()) {
+    return false;
+  }
+  if (const char* outer = gma::call_name()) {
+    function = outer;
+  }
+  log_error(
+      "{}: no memory: the system refuses {} bytes that ACP keeps in reserve; "
+      "the call has done nothing, and may be repeated",
+      function, kMemoryReserveBytes);
+  fail(Status::kNoMemory);
+  return true;
 }
 
 /// Names the process in the log first, since before acp_init nothing

@@ -43,6 +43,11 @@ inline gma::Engine* engine() noexcept {
 /// Returns acp_errno of the calling thread.
 int& error_number() noexcept;
 
+/// True, with acp_errno set and a line written: the system refuses memory with
+/// which `function` could certainly end what it begins. Functions that need
+/// memory, and change something, ask before they do.
+bool lacks_memory(const char* function) noexcept;
+
 /// Ends the process when a call has failed because the job is ending and
 /// ACP_ERRORS=abort. Otherwise the program could compute with data that never
 /// arrived.

@@ -8,6 +8,7 @@
 #include "api/current_task.h"
 #include "api/early_log.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "gma/call_name.h"
 #include "gma/chain.h"
 #include "gma/describe.h"
@@ -18,6 +19,7 @@ using acp::api::as_handle;
 using acp::api::as_int;
 using acp::api::fail;
 using acp::api::fail_without_task;
+using acp::api::lacks_memory;
 using acp::api::task;
 
 namespace {
@@ -105,6 +107,8 @@ acp_handle_t acpx_post(const acpx_op_t* ops, size_t n, acp_handle_t order) {
     fail_without_task();
     return ACP_HANDLE_NULL;
   }
+  if (lacks_memory("acpx_post")) return ACP_HANDLE_NULL;
+  const acp::MustNotFail must_not_fail;
   return as_handle(acp::gma::post_chain(mine->engine(), mine->waker(),
                                         {ops, ops == nullptr ? 0 : n}, order));
 }
@@ -127,6 +131,8 @@ void acpx_flush(void) {
     fail_without_task("acpx_put_signal");
     return ACP_HANDLE_NULL;
   }
+  if (lacks_memory("acpx_put_signal")) return ACP_HANDLE_NULL;
+  const acp::MustNotFail must_not_fail;
   return as_handle(acp::gma::put_signal(mine->engine(), mine->waker(), dst, src,
                                         size, word, add, order));
 }
@@ -170,6 +176,8 @@ int acpx_sync_timeout(int timeout_ms) {
     fail_without_task();
     return -1;
   }
+  if (lacks_memory("acpx_sync_timeout")) return -1;
+  const acp::MustNotFail must_not_fail;
   return as_wait_result(mine->sync(acp::gma::deadline_after_ms(timeout_ms)));
 }
 
@@ -284,6 +292,8 @@ int acpx_add_progress(int (*step)(void*), void* arg) {
     fail_without_task();
     return -1;
   }
+  if (lacks_memory("acpx_add_progress")) return -1;
+  const acp::MustNotFail must_not_fail;
   const Status status = mine->progress().add_step(step, arg);
   if (status != Status::kOk) {
     acp::log_error("acpx_add_progress: the step is {}",

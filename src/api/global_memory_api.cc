@@ -4,11 +4,13 @@
 #include "acp/global_memory.h"
 #include "api/current_task.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 
 using acp::Status;
 using acp::api::as_int;
 using acp::api::fail;
 using acp::api::fail_without_task;
+using acp::api::lacks_memory;
 using acp::api::task;
 
 namespace {
@@ -33,6 +35,10 @@ acp_atkey_t register_memory(void* addr,
     fail_without_task("acp_register_memory");
     return ACP_ATKEY_NULL;
   }
+  if (lacks_memory("acp_register_memory")) {
+    return ACP_ATKEY_NULL;
+  }
+  const acp::MustNotFail must_not_fail;
   const auto atkey = mine->register_memory(addr, size, color, level);
   if (!atkey.ok()) {
     fail(atkey.status());
@@ -67,6 +73,9 @@ int acpx_announce_memory(acp_ga_t ga, size_t size, int rank) {
     fail(Status::kBadRank);
     return -1;
   }
+  if (lacks_memory("acpx_announce_memory")) {
+    return -1;
+  }
   return as_int(
       mine->engine().announce(ga, size, static_cast<acp::gmm::Rank>(rank)));
 }
@@ -77,6 +86,7 @@ int acp_unregister_memory(acp_atkey_t atkey) {
     fail_without_task();
     return -1;
   }
+  const acp::MustNotFail must_not_fail;
   return as_int(mine->unregister_memory(atkey));
 }
 
@@ -86,6 +96,7 @@ int acpx_try_unregister_memory(acp_atkey_t atkey) {
     fail_without_task();
     return -1;
   }
+  const acp::MustNotFail must_not_fail;
   const acp::Result<bool> is_done = mine->try_unregister_memory(atkey);
   if (!is_done.ok()) {
     fail(is_done.status());

@@ -3,11 +3,13 @@
 // or make a system call.
 #include "acp/gma.h"
 #include "api/current_task.h"
+#include "base/memory_reserve.h"
 
 using acp::api::as_handle;
 using acp::api::engine;
 using acp::api::fail;
 using acp::api::fail_without_task;
+using acp::api::lacks_memory;
 using acp::protocol::Opcode;
 
 namespace {
@@ -24,6 +26,10 @@ namespace {
     fail_without_task("acp_copy");
     return ACP_HANDLE_NULL;
   }
+  if (lacks_memory("acp_copy")) {
+    return ACP_HANDLE_NULL;
+  }
+  const acp::MustNotFail must_not_fail;
   return as_handle(mine->copy(dst, src, size, order));
 }
 
@@ -52,6 +58,10 @@ template <Opcode kOpcode, std::uint8_t kWidth>
     fail_without_task(name_of(kOpcode, kWidth));
     return ACP_HANDLE_NULL;
   }
+  if (lacks_memory(name_of(kOpcode, kWidth))) {
+    return ACP_HANDLE_NULL;
+  }
+  const acp::MustNotFail must_not_fail;
   return as_handle(
       mine->atomic(kOpcode, kWidth, dst, src, operand, compare, order));
 }

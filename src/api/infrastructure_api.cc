@@ -10,12 +10,14 @@
 #include "api/forked_child.h"
 #include "api/life.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "gma/call_name.h"
 
 using acp::Status;
 using acp::api::as_int;
 using acp::api::fail;
 using acp::api::fail_without_task;
+using acp::api::lacks_memory;
 using acp::api::task;
 
 extern "C" {
@@ -73,6 +75,8 @@ int acp_rank(void) {
 
 int acp_sync(void) {
   if (acp::runtime::Task* mine = task()) {
+    if (lacks_memory("acp_sync")) return -1;
+    const acp::MustNotFail must_not_fail;
     return as_int(mine->sync());
   }
   fail_without_task();
@@ -81,6 +85,8 @@ int acp_sync(void) {
 
 int acp_reset(int rank) {
   if (acp::runtime::Task* mine = task()) {
+    if (lacks_memory("acp_reset")) return -1;
+    const acp::MustNotFail must_not_fail;
     return as_int(mine->reset(rank));
   }
   fail_without_task();

@@ -3,12 +3,17 @@
 // child may not take. The task exists only in between.
 #include "api/life.h"
 
+#include <fmt/core.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string_view>
 
 #include "api/current_task.h"
@@ -19,9 +24,11 @@
 #include "api/program_net.h"
 #include "base/immortal.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "gma/call_name.h"
 #include "middle/modules.h"
 #include "runtime/arguments.h"
+#include "runtime/standard_output.h"
 #include "settings/module.h"
 
 namespace acp::api {
@@ -42,6 +49,41 @@ LogLevel level_named(std::string_view name) {
     }
   }
   return LogLevel::kTrace;
+}
+
+/// Ends the job when an allocation has failed that may not fail, and the
+/// reserve is used up. Allocates no memory for its line, and little for the
+/// launcher's.
+void end_job_without_memory() noexcept {
+  rlimit space{};
+  ::getrlimit(RLIMIT_AS, &space);
+  const char* call = gma::call_name();
+  std::array<char, 400> buffer{};
+  const auto text = fmt::format_to_n(
+      buffer.data(), buffer.size(),
+      "no memory {}{}: the system refuses more, and the {} bytes that ACP "
+      "keeps in reserve are used up{}; the job cannot go on",
+      call == nullptr ? "" : "in ", call == nullptr ? "left" : call,
+      kMemoryReserveBytes,
+      space.rlim_cur == RLIM_INFINITY ? ""
+                                      : " (ulimit -v limits this process)");
+  const std::string_view why(buffer.data(), std::min(text.size, buffer.size()));
+  log_last_words(why);
+  if (runtime::Task* mine = task()) {
+    mine->abort_after_error(why);
+  }
+  runtime::flush_output();
+  deliver_log(kLastLinesLimit);
+  ::_exit(1);
+}
+
+/// The status of a step of acp_init that the system has refused memory for.
+Status refuse_for_memory() {
+  log_error(
+      "acp_init: no memory: the system refuses what this rank needs beside its "
+      "{} bytes of reserve; fewer ranks per host, or a larger ulimit -v",
+      kMemoryReserveBytes);
+  return Status::kNoMemory;
 }
 
 /// Looks up an environment variable. If the environment has no ACP_NET, its
@@ -77,6 +119,14 @@ int add_own_module(const acpx_module_t* module) {
   return number.value();
 }
 
+Status join_job(runtime::Task& mine) {
+  try {
+    return mine.join(open_network);
+  } catch (const std::bad_alloc&) {
+    return refuse_for_memory();
+  }
+}
+
 /// Makes the task in g_room and joins the job. On failure g_room is empty.
 Status make_task(const Settings& settings) {
   auto bootstrap = runtime::find_bootstrap(settings);
@@ -89,7 +139,7 @@ Status make_task(const Settings& settings) {
   }
   runtime::Task* mine = std::construct_at(&g_room.task, settings,
                                           std::move(*bootstrap), modules());
-  const Status status = mine->join(open_network);
+  const Status status = join_job(*mine);
   if (status != Status::kOk) {
     std::destroy_at(mine);
     return status;
@@ -124,28 +174,9 @@ void explain_program_net(const Settings& settings) {
   }
 }
 
-}  // namespace
-
-runtime::Modules& modules() {
-  static Immortal<runtime::Modules> modules;
-  return *modules;
-}
-
-/// The lock makes two threads that call acp_init at once see each other. The
-/// settings are in force before the task is made, because its parts read them.
-/// The modules come last: their init functions may call the library.
-Status init(int* argc, char*** argv) {
-  if (is_forked_child()) {
-    return refuse_forked_child("acp_init");
-  }
-  const std::lock_guard lock(g_life_mutex);
-  if (g_has_been_initialized) {
-    const Status status =
-        is_finalized() ? Status::kFinalized : Status::kAlreadyInitialized;
-    log_error("acp_init: {}", status_text(status));
-    return status;
-  }
-  watch_forks();
+/// The settings are in force before the task is made, because its parts read
+/// them. The modules come last: their init functions may call the library.
+Status begin_job(int* argc, char*** argv) {
   prepare_early_log();
   static Settings in_force;
   Result<Settings> settings = read_settings(argc, argv);
@@ -164,7 +195,49 @@ Status init(int* argc, char*** argv) {
   g_has_been_initialized = true;
   g_is_running.store(true, std::memory_order_release);
   const gma::CallScope call("acp_init");
+  const MustNotFail must_not_fail;
   return modules().init();
+}
+
+Status begin_job_or_refuse(int* argc, char*** argv) {
+  try {
+    return begin_job(argc, argv);
+  } catch (const std::bad_alloc&) {
+    g_settings.store(nullptr, std::memory_order_release);
+    return refuse_for_memory();
+  }
+}
+
+}  // namespace
+
+runtime::Modules& modules() {
+  static Immortal<runtime::Modules> modules;
+  return *modules;
+}
+
+/// The lock makes two threads that call acp_init at once see each other. The
+/// reserve comes first: from then on an allocation that fails once does not
+/// matter.
+Status init(int* argc, char*** argv) {
+  if (is_forked_child()) {
+    return refuse_forked_child("acp_init");
+  }
+  const std::lock_guard lock(g_life_mutex);
+  if (g_has_been_initialized) {
+    const Status status =
+        is_finalized() ? Status::kFinalized : Status::kAlreadyInitialized;
+    log_error("acp_init: {}", status_text(status));
+    return status;
+  }
+  if (!take_memory_reserve(&end_job_without_memory)) {
+    return refuse_for_memory();
+  }
+  watch_forks();
+  const Status status = begin_job_or_refuse(argc, argv);
+  if (task() == nullptr) {
+    give_back_memory_reserve();
+  }
+  return status;
 }
 
 Status finalize() {
@@ -177,10 +250,12 @@ Status finalize() {
     fail_without_task("acp_finalize");
     return static_cast<Status>(error_number());
   }
+  const MustNotFail must_not_fail;
   const Status status = mine->finalize();
   g_is_running.store(false, std::memory_order_release);
   g_settings.store(nullptr, std::memory_order_release);
   std::destroy_at(mine);
+  give_back_memory_reserve();
   return status;
 }
 

@@ -21,6 +21,7 @@
 #include "base/immortal.h"
 #include "base/log_forward.h"
 #include "base/log_output.h"
+#include "base/memory_reserve.h"
 #include "base/printable.h"
 #include "base/repeat_limit.h"
 
@@ -71,6 +72,8 @@ void report_held(std::string_view text, std::uint64_t count) {
 
 /// Lets a line through that cannot be remembered for lack of memory.
 bool is_admitted(std::string_view text) noexcept {
+  // An allocation that ended the job here would find the mutex locked.
+  const MayFail may_fail;
   try {
     return g_limit->admit(text, SteadyClock().now(), report_held);
   } catch (const std::bad_alloc&) {
@@ -164,7 +167,7 @@ void log_line(LogLevel level, std::string_view text) noexcept {
 void log_formatted(LogLevel level,
                    fmt::string_view format,
                    fmt::format_args args) noexcept {
-  std::array<char, 1000> text;
+  std::array<char, 1000> text{};
   const auto formatted =
       fmt::vformat_to_n(text.data(), text.size(), format, args);
   if (formatted.size > text.size()) {
@@ -178,6 +181,7 @@ void log_formatted(LogLevel level,
 }
 
 void log_last_words(std::string_view text) noexcept {
+  // Without the mutex, which the thread may hold: it may have no memory left.
   keep_log_in_children();
   g_output->put("", text);
 }
@@ -218,7 +222,7 @@ const char* errno_text(int error) noexcept {
 void assertion_failed(const char* condition,
                       const char* file,
                       int line) noexcept {
-  std::array<char, 500> text;
+  std::array<char, 500> text{};
   const auto formatted =
       fmt::format_to_n(text.data(), text.size(),
                        "internal error: {} does not hold ({}:{}); this is a "

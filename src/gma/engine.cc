@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "gma/call_name.h"
 #include "gma/describe.h"
 #include "gma/progress_step_scope.h"
@@ -407,6 +408,7 @@ Arrivals Engine::progress() {
   if (!lock.owns_lock()) {
     return Arrivals::kNone;
   }
+  const MustNotFail must_not_fail;
   const Arrivals arrivals = transports_.poll();
   const bool has_copied = settle();
   // A thread that waited for the signal may answer it at once. The reply to the
@@ -422,6 +424,7 @@ Arrivals Engine::progress() {
 }
 
 void Engine::send_kept() {
+  const MustNotFail must_not_fail;
   const std::lock_guard lock(mutex_);
   flush();
   transports_.wake_for_deadline();
@@ -437,6 +440,7 @@ Status Engine::announce(GlobalAddress ga, std::uint64_t size, Rank rank) {
   if (rank == space_.my_rank()) {
     return Status::kOk;
   }
+  const MustNotFail must_not_fail;
   const std::lock_guard lock(mutex_);
   const Result<PeerEndpoint> peer =
       endpoints_.endpoint_of(rank, codec.color(ga));
@@ -447,6 +451,7 @@ Status Engine::announce(GlobalAddress ga, std::uint64_t size, Rank rank) {
 }
 
 void Engine::run_locked(const std::function<void()>& work) {
+  const MustNotFail must_not_fail;
   const std::lock_guard lock(mutex_);
   work();
   (void)settle();

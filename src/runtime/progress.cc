@@ -13,6 +13,7 @@
 
 #include "base/futex.h"
 #include "base/host_facts.h"
+#include "base/memory_reserve.h"
 #include "base/thread.h"
 #include "gma/progress_step_scope.h"
 #include "runtime/progress_loop.h"
@@ -281,6 +282,7 @@ Status Progress::start() {
   }
   std::optional<std::thread> thread =
       start_thread("the progress thread", [this] {
+        const MustNotFail must_not_fail;
         Thread self(*this);
         run_progress_thread(self, self);
       });

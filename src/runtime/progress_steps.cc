@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "acp/extension.h"
+#include "base/memory_reserve.h"
 #include "gma/progress_step_scope.h"
 
 namespace acp::runtime {
@@ -79,6 +80,7 @@ ProgressSteps::Outcome ProgressSteps::run_last() {
 /// A step that is removed inside a run stays in the list without its function
 /// until the run is over.
 ProgressSteps::Outcome ProgressSteps::run_locked() {
+  const MustNotFail must_not_fail;  // A step goes on with what calls began.
   const gma::ProgressStepScope scope;
   Outcome outcome = Outcome::kIdle;
   // By index: a step that adds a step may move the list in memory.

@@ -12,7 +12,7 @@
 int main(int argc, char** argv) {
   if (acp_init(&argc, &argv) != 0 || argc != 3) return 1;
   const std::string_view how = argv[1];
-  const long calls = std::atol(argv[2]);
+  const long calls = std::strtol(argv[2], nullptr, 10);
   const acp_ga_t mine = acp_query_starter_ga(acp_rank());
   const acp_ga_t beyond = acp_query_starter_ga(1) + (1UL << 30);
   for (long i = 0; i < calls; ++i) {

@@ -1,4 +1,4 @@
-// Tests that a job goes on while nobody reads its log lines. The program is
+// Tests that a job goes on while its log lines are not read. The program is
 // prolific.cc.
 #include <string>
 

@@ -3,7 +3,9 @@
 #include "acp/channel.h"
 #include "acp/extension.h"
 #include "acp/infrastructure.h"
+#include "base/memory_reserve.h"
 #include "middle/channel/channels.h"
+#include "middle/lacks_memory.h"
 
 using acp::middle::channel::channels;
 using acp::middle::channel::Way;
@@ -22,6 +24,10 @@ bool is_too_early_or_late(const char* function) {
   return is_outside;
 }
 
+bool cannot_begin(const char* function) {
+  return is_too_early_or_late(function) || acp::middle::lacks_memory(function);
+}
+
 std::uint64_t number(const void* handle) {
   return reinterpret_cast<std::uintptr_t>(handle);
 }
@@ -35,21 +41,26 @@ acp_request_t as_request(std::uint64_t handle) {
 extern "C" {
 
 acp_ch_t acp_create_ch(int sender, int receiver) {
-  return is_too_early_or_late("acp_create_ch")
-             ? ACP_CH_NULL
-             : reinterpret_cast<acp_ch_t>(channels().create(sender, receiver));
+  if (cannot_begin("acp_create_ch")) {
+    return ACP_CH_NULL;
+  }
+  const acp::MustNotFail must_not_fail;
+  return reinterpret_cast<acp_ch_t>(channels().create(sender, receiver));
 }
 
 acp_request_t acp_nbfree_ch(acp_ch_t ch) {
-  return is_too_early_or_late("acp_nbfree_ch")
-             ? ACP_REQUEST_NULL
-             : as_request(channels().free("acp_nbfree_ch", number(ch)));
+  if (cannot_begin("acp_nbfree_ch")) {
+    return ACP_REQUEST_NULL;
+  }
+  const acp::MustNotFail must_not_fail;
+  return as_request(channels().free("acp_nbfree_ch", number(ch)));
 }
 
 int acp_free_ch(acp_ch_t ch) {
-  if (is_too_early_or_late("acp_free_ch")) {
+  if (cannot_begin("acp_free_ch")) {
     return -1;
   }
+  const acp::MustNotFail must_not_fail;
   const char* function = "acp_free_ch";
   const std::uint64_t request = channels().free(function, number(ch));
   return request != 0 && channels().wait(function, request) !=
@@ -59,25 +70,30 @@ int acp_free_ch(acp_ch_t ch) {
 }
 
 acp_request_t acp_nbsend_ch(acp_ch_t ch, void* buf, size_t size) {
-  return is_too_early_or_late("acp_nbsend_ch")
-             ? ACP_REQUEST_NULL
-             : as_request(channels().post(Way::kSend, number(ch), buf, size));
+  if (cannot_begin("acp_nbsend_ch")) {
+    return ACP_REQUEST_NULL;
+  }
+  const acp::MustNotFail must_not_fail;
+  return as_request(channels().post(Way::kSend, number(ch), buf, size));
 }
 
 acp_request_t acp_nbrecv_ch(acp_ch_t ch, void* buf, size_t size) {
-  return is_too_early_or_late("acp_nbrecv_ch")
-             ? ACP_REQUEST_NULL
-             : as_request(
-                   channels().post(Way::kReceive, number(ch), buf, size));
+  if (cannot_begin("acp_nbrecv_ch")) {
+    return ACP_REQUEST_NULL;
+  }
+  const acp::MustNotFail must_not_fail;
+  return as_request(channels().post(Way::kReceive, number(ch), buf, size));
 }
 
 size_t acp_wait_ch(acp_request_t request) {
+  const acp::MustNotFail must_not_fail;
   return is_too_early_or_late("acp_wait_ch")
              ? acp::middle::channel::kWaitFailed
              : channels().wait("acp_wait_ch", number(request));
 }
 
 int acp_waitall_ch(acp_request_t* requests, int n, size_t* sizes) {
+  const acp::MustNotFail must_not_fail;
   return is_too_early_or_late("acp_waitall_ch")
              ? -1
              : channels().wait_all(requests, n, sizes);

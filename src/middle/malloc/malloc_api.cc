@@ -2,6 +2,8 @@
 // call them. Each makes one call and takes no lock itself.
 #include "acp/extension.h"
 #include "acp/malloc.h"
+#include "base/memory_reserve.h"
+#include "middle/lacks_memory.h"
 #include "middle/log.h"
 #include "middle/malloc/heaps.h"
 
@@ -22,6 +24,10 @@ acp_ga_t acp_malloc(size_t size, int rank) {
     fail_without_heaps("acp_malloc");
     return ACP_GA_NULL;
   }
+  if (acp::middle::lacks_memory("acp_malloc")) {
+    return ACP_GA_NULL;
+  }
+  const acp::MustNotFail must_not_fail;
   return heaps->allocate(size, rank, __builtin_return_address(0), "acp_malloc");
 }
 
@@ -30,6 +36,7 @@ void acp_free(acp_ga_t ga) {
   if (__builtin_expect(heaps == nullptr, 0)) {
     fail_without_heaps("acp_free");
   } else if (ga != ACP_GA_NULL) {
+    const acp::MustNotFail must_not_fail;
     heaps->free(ga, __builtin_return_address(0));
   }
 }
@@ -40,6 +47,7 @@ int acpx_trim_malloc(void) {
     fail_without_heaps("acpx_trim_malloc");
     return -1;
   }
+  const acp::MustNotFail must_not_fail;
   return heaps->trim();
 }
 

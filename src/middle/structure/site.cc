@@ -9,6 +9,8 @@
 #include <bit>
 #include <cstdlib>
 
+#include "base/memory_reserve.h"
+#include "middle/lacks_memory.h"
 #include "middle/leave_to_parent.h"
 #include "middle/log.h"
 #include "middle/malloc/allocate_for.h"
@@ -88,8 +90,9 @@ Site* Site::of_call(const char* function) {
   if (__builtin_expect(site == nullptr, 0)) {
     acp_errno = g_has_ended ? ACPX_FINALIZED : ACPX_NOT_INITIALIZED;
     log_error("{}: {}", function, acpx_strerror(acp_errno));
+    return nullptr;
   }
-  return site;
+  return lacks_memory(function) ? nullptr : site;
 }
 
 acp_ga_t Site::memory_of(int rank) const {
@@ -108,6 +111,7 @@ constexpr std::uint64_t kFirstMask = (std::uint64_t{1} << kFirstScratches) - 1;
 /// Takes a scratch of the thread's group by one compare and swap; yields while
 /// all of the group are in use.
 Scratch::Scratch(Site& site) : site_(site) {
+  MustNotFail::enter();  // The call may hold locks of other ranks.
   // Bits of the scratches that this thread may not take: its first scratch
   // comes from the first group, each further one from the rest.
   const std::uint64_t others = t_depth++ == 0 ? ~kFirstMask : kFirstMask;
@@ -133,6 +137,7 @@ Scratch::Scratch(Site& site) : site_(site) {
 }
 
 Scratch::~Scratch() {
+  MustNotFail::leave();
   --t_depth;
   site_.in_use_.fetch_and(~(std::uint64_t{1} << index_),
                           std::memory_order_release);

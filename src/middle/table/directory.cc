@@ -4,6 +4,8 @@
 // bucket.
 #include "middle/table/directory.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -27,11 +29,40 @@ using Known = std::array<std::unique_ptr<Directory>, kKnown>;
 
 /// Indexed by handle; a table that was not used for long makes room for others.
 /// On the heap, because static thread-local storage is scarce.
-thread_local std::unique_ptr<Known> t_known;
+thread_local constinit Known* t_known = nullptr;
+
+/// Deletes the cache of a thread that ends. The C library ends a process that
+/// has no memory to register the destructor of a thread-local object.
+class EndOfThread {
+ public:
+  EndOfThread() {
+    is_made_ = ::pthread_key_create(&key_, [](void* known) {
+                 delete static_cast<Known*>(known);
+               }) == 0;
+  }
+
+  EndOfThread(const EndOfThread&) = delete;
+  EndOfThread& operator=(const EndOfThread&) = delete;
+
+  ~EndOfThread() {
+    if (is_made_) ::pthread_key_delete(key_);
+  }
+
+  /// Without a key, or without memory for it, the cache stays.
+  void watch(Known* known) {
+    if (is_made_) (void)::pthread_setspecific(key_, known);
+  }
+
+ private:
+  pthread_key_t key_{};
+  bool is_made_ = false;
+};
 
 std::unique_ptr<Directory>& cached_at(acp_ga_t handle) {
   if (__builtin_expect(t_known == nullptr, 0)) {
-    t_known = std::make_unique<Known>();
+    static EndOfThread end_of_thread;
+    t_known = new Known;
+    end_of_thread.watch(t_known);
   }
   // The controls of a rank are an odd number of 64 bytes apart. The lowest bits
   // count their generations.

@@ -12,6 +12,7 @@
 #include <new>
 #include <optional>
 
+#include "base/memory_reserve.h"
 #include "middle/table/entries.h"
 
 namespace acp::middle::table {
@@ -263,9 +264,11 @@ namespace {
 template <typename T>
 std::unique_ptr<T[]> results_for(const Call& call, std::size_t count) {
   // Array new throws for a size beyond the address space, even with nothrow.
-  std::unique_ptr<T[]> results(count <= PTRDIFF_MAX / sizeof(T)
-                                   ? new (std::nothrow) T[count]{}
-                                   : nullptr);
+  std::unique_ptr<T[]> results;
+  if (count <= PTRDIFF_MAX / sizeof(T)) {
+    const MayFail may_fail;
+    results.reset(new (std::nothrow) T[count]{});
+  }
   if (results == nullptr) {
     structure::fail_numbers(
         call, ACPX_NO_MEMORY,
