@@ -171,7 +171,7 @@ SPMD_CASE(acpx_pointers_agree_links,
   EXPECT_FAILS(acpx_pointers_agree(acp_procs()), -1, ACPX_BAD_RANK);
   EXPECT_EQ(acpx_pointers_agree(acp_rank()), 1);
   const Block block(Memory::kLibrary, 128);
-  block.word(0).store(reinterpret_cast<std::uintptr_t>(&block.word(1)));
+  block.word(0).store(reinterpret_cast<std::uintptr_t>(block.data() + 8));
   block.word(1).store(1'000 + static_cast<std::uint64_t>(acp_rank()));
   EXPECT_EQ(acp_sync(), 0);
   for (int rank = 0; rank < acp_procs(); ++rank) {
