@@ -518,6 +518,7 @@ class Job {
   milliseconds time_to_next_deadline() const {
     auto next = std::min({verdict_.next(), connections_.next(), input_.next()});
     if (is_watched_by_keeper()) next = std::min(next, part_->next_word());
+    if (plan_.has_other_hosts()) next = std::min(next, own_stop_.next());
     if (!verdict_.is_set()) next = std::min(next, limits_->next());
     if (next == Clock::time_point::max()) return kForEver;
     return std::max(std::chrono::ceil<milliseconds>(next - Clock::now()),

@@ -24,14 +24,19 @@ class OwnStop {
 
   explicit OwnStop(Clock::time_point now = Clock::now()) : last_turn_(now) {}
 
-  /// Call it whenever the process runs, more often than every kShortest, and
-  /// before it takes an event. A longer time between two calls was a stop.
+  /// Call it whenever the process runs, at next() at the latest, and before it
+  /// takes an event. A time of kShortest between two calls was a stop.
   void note_turn(Clock::time_point now) noexcept {
     if (now - last_turn_ >= kShortest) {
       lasted_ = now - last_turn_;
       ended_ = now;
     }
     last_turn_ = now;
+  }
+
+  /// A process without events has to run here, or else it seems to be stopped.
+  Clock::time_point next() const noexcept {
+    return last_turn_ + Heartbeat::kInterval;
   }
 
   /// The stop until now was announced to the others, who wait for this process.
