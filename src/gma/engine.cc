@@ -374,7 +374,9 @@ Status Engine::complete_slow(Handle handle, TimePoint deadline) {
 /// of a peer. Only a pass takes that put from a network, and the progress
 /// thread may be waiting for the core that this caller keeps. So a call that
 /// learns nothing makes a pass as well. A call that sees a completion since the
-/// last one makes none: layers ask once for each of their operations.
+/// last one makes none, nor does the first one for an operation that is
+/// complete. Layers ask once for each of their operations, and a pass would
+/// send messages that they keep back.
 bool Engine::is_complete(Handle handle) {
   const auto is_done = [this, handle] {
     const Sequence sequence = handle == kHandleAll ? queue_.issued() : handle;
@@ -382,13 +384,19 @@ bool Engine::is_complete(Handle handle) {
   };
   const bool was_done = is_done();
   const Sequence before = inquired_.load(std::memory_order_relaxed);
-  const bool has_news = queue_.completed() != before;
+  const bool is_of_operation =
+      handle != kHandleNull && handle <= queue_.issued();
+  const bool has_news =
+      queue_.completed() != before ||
+      (is_of_operation &&
+       handle != inquired_handle_.load(std::memory_order_relaxed));
   if (!(was_done && has_news) && !is_inside_progress_step()) {
     wait_host_.make_progress();
   }
   if (const Sequence now = queue_.completed(); now != before) {
     inquired_.store(now, std::memory_order_relaxed);
   }
+  inquired_handle_.store(handle, std::memory_order_relaxed);
   const bool is_done_now = was_done || is_done();
   if (is_done_now) {
     settle_stores();

@@ -262,7 +262,8 @@ class Engine final : private OperationOwner {
   }
 
   /// True when everything up to `handle` is complete. Makes a pass, unless
-  /// operations have completed since the last call. Does not block: no pass is
+  /// operations have completed since the last call, or the last call was for
+  /// another operation and this one is complete. Does not block: no pass is
   /// made while another thread makes one.
   bool is_complete(Handle handle);
 
@@ -434,6 +435,8 @@ class Engine final : private OperationOwner {
   /// queue_.completed() at the end of the last is_complete(). Written by any
   /// caller; relaxed, because it only decides whether a caller makes a pass.
   std::atomic<Sequence> inquired_{0};
+  /// The handle of the last is_complete(); as inquired_.
+  std::atomic<Handle> inquired_handle_{kHandleNull};
 };
 
 }  // namespace acp::gma

@@ -738,7 +738,9 @@ SPMD_CASE(list_iterator_of_another_thread,
     same_memory += added.elem == old.elem ? 1 : 0;
     acp_pop_front_list(list);
   }
-  EXPECT(same_memory > 0);  // otherwise the case tests nothing
+  // Otherwise the case tests nothing. Heaps without atomics of the CPU do not
+  // give the memory out again at once.
+  EXPECT(same_memory > 0 || acpx_atomics_agree(me) == 0);
   EXPECT_EQ(int{acp_errno}, 0);
   acp_destroy_list(list);
 }

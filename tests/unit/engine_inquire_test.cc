@@ -71,6 +71,27 @@ TEST_CASE("engine: acp_inquire that sees a completion first makes no pass",
   CHECK(rank.caller_passes() == 1);
 }
 
+// A layer that has issued several operations asks once for each, and may have
+// messages that wait for the next one.
+TEST_CASE(
+    "engine: acp_inquire of one complete operation after another makes no "
+    "pass",
+    "[gma][engine][inquire]") {
+  EngineUnderTest rank;
+  rank.issue_signal();
+  const Handle first = newest(rank);
+  rank.issue_signal();
+  for (int i = 0; i < 2; ++i) {
+    answer_at_next_pass(rank);
+    rank.pass(Arrivals::kSome);  // by another thread
+  }
+  for (int round = 0; round < 3; ++round) {
+    CHECK(rank.engine.is_complete(first));
+    CHECK(rank.engine.is_complete(newest(rank)));
+  }
+  CHECK(rank.caller_passes() == 0);
+}
+
 TEST_CASE("engine: acp_inquire makes no pass inside a progress step",
           "[gma][engine][inquire]") {
   EngineUnderTest rank;
