@@ -20,8 +20,8 @@ same() { # same <what> <expected> <found>
 # --- The same options everywhere.
 in_help=$("$acprun" --help | grep -oE '^  -[a-z-]+( [A-Z]+)?(, -[a-z-]+)?' |
   tr ',' '\n' | sed -E 's/^ *//; s/ .*//' | sort)
-# Names with one dash beside -h, -np and -v are of older scripts: --help and the
-# completion do not offer them.
+# Names with one dash beside -h, -np and -v, and four with two, are of older scripts:
+# --help and the completion do not offer them.
 in_manual=$(grep -A1 '^\.TP' "$pages/acprun.1" | grep -oE '\\fB[^ =\\]*(\\-[^ =\\]*)+' |
   sed 's/\\fB//; s/\\-/-/g' | sort)
 in_completion=$(sed -n "s/.*local options='\(.*\)'/\1/p" "$pages/acprun" |
@@ -29,7 +29,7 @@ in_completion=$(sed -n "s/.*local options='\(.*\)'/\1/p" "$pages/acprun" |
 [ "$(echo "$in_help" | wc -l)" -gt 20 ] || fail "--help has too few options"
 same "completion" "$in_help" "$in_completion"
 same "manual without names of older scripts" "$in_help" "$(echo "$in_manual" |
-  grep -vxE -- '-(n|net|envnet|nodefile|machinefile|host|(starter|s)memsize(-dl)?)|--acp-envent')"
+  grep -vxE -- '-(n|net|ndev|envnet|nodefile|machinefile|host|rsh|(starter|s)memsize(-[cd]l)?)|--acp-(envent|net|np|machinefile)')"
 
 # --- The page in the source tree.
 fresh=$(mktemp)

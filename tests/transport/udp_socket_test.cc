@@ -442,9 +442,9 @@ TEST_CASE("udp socket: statistics beyond the limit of file sizes are a warning",
   options.stats_file = folder + "/s";
   auto transport = UdpTransport::open(options, {"127.0.0.1", ""}, clock);
   REQUIRE(transport.ok());
-  spmd::StderrCapture capture;
+  spmd::StderrCapture capture;  // into a file, which has room for the line
   {
-    const spmd::FileSizeLimit limit(10);
+    const spmd::FileSizeLimit limit(300);
     transport->reset();
   }
   const std::string line = capture.stop();
