@@ -47,9 +47,13 @@ void KeeperConnection::order(KeeperMessageType type, std::int64_t value) {
       control_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/// A keeper that ends may leave orders unread. The kernel then reports
+/// ECONNRESET once, before the keeper's last reports.
 KeeperConnection::Received KeeperConnection::receive(KeeperMessage& message) {
-  const ssize_t n =
-      ::recv(control_.get(), &message, sizeof message, MSG_DONTWAIT);
+  ssize_t n = 0;
+  do {
+    n = ::recv(control_.get(), &message, sizeof message, MSG_DONTWAIT);
+  } while (n < 0 && errno == ECONNRESET);
   if (n == static_cast<ssize_t>(sizeof message)) return Received::kMessage;
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return Received::kNothing;
   return Received::kClosed;

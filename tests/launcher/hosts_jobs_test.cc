@@ -75,6 +75,22 @@ TEST_CASE("launcher hosts: a node file places each rank", "[launcher][hosts]") {
   CHECK(count_of(outcome.err, " on b, ") == 2);
 }
 
+// A keeper whose ranks end at once leaves an order of its daemon unread. The
+// daemon must then read the keeper's last reports all the same. The job is
+// repeated, because most keepers read the order in time.
+TEST_CASE("launcher hosts: no report of a keeper that ends is lost",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  for (int job = 0; job < 20; ++job) {
+    const Outcome outcome = run(
+        {"-np", "4", "--host", "a:2,b:2", "--rsh", shell.path(), "-v", "true"});
+    INFO("job " << job << ": " << outcome.err);
+    CHECK(outcome.status == 0);
+    CHECK(count_of(outcome.err, " on a, ") == 2);
+    CHECK(count_of(outcome.err, " on b, ") == 2);
+  }
+}
+
 TEST_CASE("launcher hosts: phases and cards go to every host",
           "[launcher][hosts]") {
   const RemoteShell shell;
