@@ -10,7 +10,7 @@ namespace acp {
 
 namespace {
 
-int g_calls = 0;  ///< Calls of the program's own handler.
+int g_handler_calls = 0;  ///< Calls of the program's own handler.
 
 /// Calls the handler until it throws; returns how often it has returned.
 int count_tries() {
@@ -63,16 +63,16 @@ TEST_CASE("memory reserve: an allocation that may fail leaves it alone",
 
 TEST_CASE("memory reserve: the program's own handler comes behind it",
           "[base][memory]") {
-  g_calls = 0;
+  g_handler_calls = 0;
   std::set_new_handler([] {
-    if (++g_calls == 3) throw std::bad_alloc();
+    if (++g_handler_calls == 3) throw std::bad_alloc();
   });
   const std::new_handler own = std::get_new_handler();
   {
     const Taken reserve;
     CHECK(std::get_new_handler() != own);
     CHECK(count_tries() > 10);
-    CHECK(g_calls == 3);
+    CHECK(g_handler_calls == 3);
   }
   CHECK(std::get_new_handler() == own);
   std::set_new_handler(nullptr);
