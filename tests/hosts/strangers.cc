@@ -2,9 +2,8 @@
 // it. strangers.sh starts both.
 //
 //   strangers rank HERE GO [exhaust]   a rank of two hosts. Rank 0 makes the
-//   file
-//       HERE.PID; the others begin acp_init when the file GO exists. Then rank
-//       0 opens files. With `exhaust` it leaves none to open before
+//       file HERE.PID. The other rank begins acp_init when the file GO exists.
+//       Then rank 0 opens files. With `exhaust` it leaves none to open before
 //       acp_finalize.
 //   strangers connect ADDRESS PORT COUNT DONE   makes so many connections, says
 //       nothing, makes the file DONE, and stays until it is killed.
@@ -88,13 +87,18 @@ std::set<int> listeners() {
   return found;
 }
 
-/// Whether there are only those that the launcher has left to this process.
-bool stops_listening(const std::set<int>& inherited) {
-  const auto limit = std::chrono::steady_clock::now() + 20s;
-  while (listeners() != inherited && std::chrono::steady_clock::now() < limit) {
+/// Looks at a condition of which no event tells, until it is true. False: it is
+/// not within the time.
+template <typename Condition>
+bool eventually(std::chrono::seconds time, Condition is_true) {
+  const auto limit = std::chrono::steady_clock::now() + time;
+  while (!is_true()) {
+    if (std::chrono::steady_clock::now() > limit) {
+      return false;
+    }
     std::this_thread::sleep_for(5ms);
   }
-  return listeners() == inherited;
+  return true;
 }
 
 int run_rank(const std::string& here, const char* go, bool exhausts) {
@@ -104,18 +108,19 @@ int run_rank(const std::string& here, const char* go, bool exhausts) {
   rank = rank == nullptr ? std::getenv("OMPI_COMM_WORLD_RANK") : rank;
   if (rank != nullptr && std::string_view(rank) == "0") {
     std::ofstream(here + "." + std::to_string(::getpid())) << '\n';
-  } else {
-    while (!exists(go)) {
-      std::this_thread::sleep_for(5ms);
-    }
+  } else if (!eventually(80s, [go] { return exists(go); })) {
+    std::printf("the file %s has not come\n", go);
+    return 1;
   }
   if (acp_init(nullptr, nullptr) != 0 || acp_sync() != 0) {
     return 1;
   }
   int files = kFiles;
   if (acp_rank() == 0) {
-    std::printf("rank 0 %s\n", stops_listening(inherited) ? "listens no more"
-                                                          : "still listens");
+    // Only the listeners stay that the launcher has left to this process.
+    const bool is_over =
+        eventually(20s, [&] { return listeners() == inherited; });
+    std::printf("rank 0 %s\n", is_over ? "listens no more" : "still listens");
     files = open_files(exhausts ? 1 << 20 : kFiles);
     std::printf("rank 0 has opened %d files\n", files);
   }

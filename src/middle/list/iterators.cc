@@ -50,7 +50,7 @@ bool read_header(const Call& call, acp_ga_t element, Header& header) {
         header.list_word != Header::coming_to(call.handle)) {
       break;
     }
-    if (!backoff.pause(0)) {
+    if (!backoff.pause()) {
       return false;
     }
   }

@@ -76,7 +76,7 @@ bool take_used(Scratch& scratch, int rank, std::uint64_t& number) {
     if (*old == first) {
       return true;
     }
-    if (!backoff.pause(0)) {
+    if (!backoff.pause()) {
       return false;
     }
   }
@@ -196,7 +196,7 @@ bool look(Scratch& scratch, const Call& call, View& view) {
     if (__builtin_expect(view.is_whole(), 1)) {
       return true;
     }
-    if (!backoff.pause(0)) {
+    if (!backoff.pause()) {
       return false;
     }
   }
@@ -297,7 +297,7 @@ void destroy_control(Scratch& scratch, const Call& call, Turn& turn) {
     if (!chain.run() || *old == first) {
       return;
     }
-  } while (backoff.pause(0));
+  } while (backoff.pause());
 }
 
 // ---- Lock -----------------------------------------------------------------

@@ -53,8 +53,7 @@ struct WaitQueue {
 };
 
 /// The words by which other ranks wake a thread of this rank that waits in a
-/// queue. The thread
-/// clears the first two words before it joins a queue.
+/// queue. The thread clears the first two words before it joins a queue.
 struct alignas(64) WaitNode {
   std::uint64_t state;  ///< 1: front of the queue. The waiter before writes it.
   std::uint64_t next;   ///< The waiter behind, which writes it; or 0.

@@ -49,7 +49,7 @@ int never(void*) {
 
 /// Spins first, then yields, then sleeps. Every pass of progress also learns
 /// whether the job is ending.
-bool Backoff::pause(std::uint64_t holder) {
+bool Backoff::pause() {
   if (++pauses_ <= kShort) {
     for (unsigned i = 0; i < 1U << (3 + pauses_); ++i) {
       pause_cpu();
@@ -80,11 +80,9 @@ bool Backoff::pause(std::uint64_t holder) {
   }
   if (waited > reports_ * kPerReport) {
     log_warning(
-        "{} at {:#x}: waiting for {} s for {}; acprun --watchdog ends a job "
-        "that stands still",
-        what_, where_, (reports_++ * kPerReport).count(),
-        holder == 0 ? std::string("an operation under way")
-                    : fmt::format("rank {}", holder - 1));
+        "{} at {:#x}: waiting for {} s for an operation under way; acprun "
+        "--watchdog ends a job that stands still",
+        what_, where_, (reports_++ * kPerReport).count());
   }
   return true;
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 
 #include "acp/global_memory.h"
 
@@ -15,10 +14,9 @@ class Backoff {
   /// `what` and `where` appear in the line that a wait of ten seconds writes.
   Backoff(const char* what, acp_ga_t where) : what_(what), where_(where) {}
 
-  /// Waits a little and makes progress. `holder` is the rank + 1 that holds up
-  /// the caller, or 0 when it is not known. False: the job is ending, and
-  /// acp_errno says why.
-  [[nodiscard]] bool pause(std::uint64_t holder);
+  /// Waits a little and makes progress. False: the job is ending, and acp_errno
+  /// says why.
+  [[nodiscard]] bool pause();
 
  private:
   const char* what_;

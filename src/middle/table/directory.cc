@@ -130,7 +130,7 @@ const Directory* find_directory(const Call& call) {
 const Directory* renew_directory(const Call& call, unsigned& attempts) {
   structure::Backoff backoff(call.function, call.handle);
   for (unsigned i = 0; i < std::min(attempts, 64U); ++i) {
-    if (!backoff.pause(0)) {
+    if (!backoff.pause()) {
       return nullptr;
     }
   }

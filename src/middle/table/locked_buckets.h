@@ -95,8 +95,8 @@ class LockedBuckets {
   /// Unlocks if the lock is held. Does not wait for the step, which goes along
   /// with the next operation, unless another rank is known to want the lock.
   void unlock();
-  /// As unlock(), with steps that go before. Waits for them only when this
-  /// thread has waited for the lock. False: the job is ending.
+  /// Adds the unlocking to a chain and issues the chain. Waits for the chain
+  /// only when this thread has waited for the lock. False: the job is ending.
   [[nodiscard]] bool unlock_later(structure::Chain& chain,
                                   structure::Sending sending);
 

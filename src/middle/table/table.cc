@@ -82,7 +82,7 @@ Search search(const Call& call,
     const Match match =
         view.is_whole() ? find_in(scratch, key, words, entry) : Match::kChanged;
     if (match == Match::kFailed ||
-        (match == Match::kChanged && !backoff.pause(0))) {
+        (match == Match::kChanged && !backoff.pause())) {
       return Search::kFailed;
     }
     if (match == Match::kChanged) {

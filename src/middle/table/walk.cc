@@ -64,7 +64,7 @@ bool Walk::read(acp_ga_t bucket, std::size_t count) {
     if (is_settled(*words_, *words_again_)) {
       return true;
     }
-    if (!backoff.pause(0)) {
+    if (!backoff.pause()) {
       return false;
     }
   }
@@ -266,7 +266,7 @@ bool dereference(const Call& call, const Position& position, acp_pair_t& pair) {
     if (words.lock >> 32 != directory->uid) {
       break;
     }
-  } while (!is_settled(words, again) && backoff.pause(0));
+  } while (!is_settled(words, again) && backoff.pause());
   const Entry word{words.entries[std::min(position.number(), kEntries - 1)]};
   if (position.number() >= kEntries || words.lock >> 32 != directory->uid ||
       word.state() == State::kFree ||

@@ -147,7 +147,7 @@ bool FrozenVector::wait_for_pushes(std::uint64_t reserved) {
     if (is_limited && shape.size == valid) {
       return true;
     }
-    if (!backoff.pause(0)) {
+    if (!backoff.pause()) {
       return false;
     }
   }
