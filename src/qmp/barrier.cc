@@ -14,9 +14,10 @@ namespace qmp {
 
 namespace {
 
-/// The first interval of a barrier, and the longest.
+/// The first interval of a barrier, and the longest: a node that waits in
+/// another operation is noticed so much later at most.
 constexpr int kFirstPauseMs = 20;
-constexpr int kLongestPauseMs = 1 << 29;
+constexpr int kLongestPauseMs = 1000;
 
 /// Nodes that one line names at most.
 constexpr std::size_t kNamed = 4;
@@ -71,18 +72,18 @@ QMP_status_t check_nobody_left(Job& job, const char* function) {
               function, left);
 }
 
-/// Waits in acp_sync, in intervals that double. Between two of them it looks
-/// whether another node waits for this one in another global operation; so that
-/// node and this one fail, instead of waiting for each other. A failed call
-/// leaves the acp_sync begun, and the next barrier here goes on with it.
+/// Waits in acp_sync, in intervals that double up to a second. Between two of
+/// them it looks whether another node waits for this one in another global
+/// operation; so that node and this one fail, instead of waiting for each
+/// other. A failed call leaves the acp_sync begun, and the next barrier here
+/// goes on with it.
 QMP_status_t wait_for_all(Job& job,
                           Operation& operation,
                           const char* function) {
   const double limit_ms = job.wait_timeout_ms;
   bool has_said = limit_ms < 0;
   double waited_ms = 0;
-  double start =
-      0;  // The clock is read after the first interval: most end in it.
+  double start = 0;  // Read after the first interval: most waits end in it.
   for (int pause_ms = kFirstPauseMs;;
        pause_ms = std::min(2 * pause_ms, kLongestPauseMs)) {
     const double left_ms = std::max(limit_ms - waited_ms, 1.0);
