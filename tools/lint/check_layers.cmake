@@ -90,7 +90,7 @@ set(FOREIGN_sockets_FILES
 set(HEAVY fmt json regex cli hwloc catch streams random)
 set(HEAVY_fmt_HEADERS "^fmt/")
 set(HEAVY_fmt_LIGHT "fmt/core.h")
-set(HEAVY_fmt_FILES "^$")
+set(HEAVY_fmt_FILES "^src/base/clang_fmt\\.cc$")
 set(HEAVY_fmt_INSTEAD "<fmt/core.h> has format and print, base/join_texts.h joins")
 set(HEAVY_json_HEADERS "^nlohmann/")
 set(HEAVY_json_LIGHT "nlohmann/json_fwd.hpp")
