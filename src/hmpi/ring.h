@@ -42,15 +42,16 @@ constexpr std::uint32_t cells_for(std::size_t inline_bytes) {
 /// The first cell of a message. The data of further cells follow `data`, so
 /// that all data of a message lie in a row.
 struct alignas(kCellBytes) Cell {
-  std::atomic<std::uint32_t> turn;
-  std::uint8_t kind;    ///< Kind, or kSkip.
-  std::uint8_t cells;   ///< Cells of the message, this one included.
-  std::uint16_t spare;  ///< 0.
-  std::int32_t tag;
-  std::int32_t source;
-  std::uint64_t context;
-  std::uint64_t size;
-  std::array<std::byte, kFirstCellBytes> data;  ///< Inline data, or an Offer.
+  std::atomic<std::uint32_t> turn = 0;
+  std::uint8_t kind = 0;   ///< Kind, or kSkip.
+  std::uint8_t cells = 0;  ///< Cells of the message, this one included.
+  std::uint16_t spare = 0;
+  std::int32_t tag = 0;
+  std::int32_t source = 0;
+  std::uint64_t context = 0;
+  std::uint64_t size = 0;
+  /// Inline data, or an Offer.
+  std::array<std::byte, kFirstCellBytes> data{};
 };
 
 static_assert(sizeof(Cell) == kCellBytes);
@@ -61,7 +62,7 @@ static_assert(cells_for(kMostInlineBytes) < kRingCells / 8);
 /// The shared memory of a ring. All zeros is an empty ring.
 struct RingMemory {
   /// Cells that the reader has read, in all. The reader writes it.
-  alignas(kCellBytes) std::atomic<std::uint64_t> taken;
+  alignas(kCellBytes) std::atomic<std::uint64_t> taken = 0;
   std::array<Cell, kRingCells> cells;
 };
 

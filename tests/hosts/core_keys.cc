@@ -51,13 +51,16 @@ std::vector<Mapping> mappings_of(const std::string& process) {
   std::vector<Mapping> mappings;
   std::ifstream file("/proc/" + process + "/smaps");
   for (std::string line; std::getline(file, line);) {
-    unsigned long begin = 0;
-    unsigned long end = 0;
-    char readable = 0;
-    int name_at = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx %c%*s %*s %*s %*s %n", &begin, &end,
-                    &readable, &name_at) >= 3) {
-      mappings.push_back({begin, end, line.substr(name_at), readable == 'r'});
+    std::istringstream words(line);
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    char dash = 0;
+    std::string rights, offset, device, inode, name;
+    if (words >> std::hex >> begin >> dash >> end >> rights >> offset >>
+            device >> inode &&
+        dash == '-') {
+      std::getline(words >> std::ws, name);
+      mappings.push_back({begin, end, name, rights[0] == 'r'});
     } else if (line.starts_with("VmFlags:") && !mappings.empty()) {
       mappings.back().is_in_core_dump = line.find(" dd") == std::string::npos;
     }

@@ -47,7 +47,8 @@ int connect_all(const char* address,
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
   sockaddr_in to{};
   to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<std::uint16_t>(std::atoi(port)));
+  to.sin_port =
+      htons(static_cast<std::uint16_t>(std::strtol(port, nullptr, 10)));
   (void)::inet_pton(AF_INET, address, &to.sin_addr);
   for (int i = 0; i < count; ++i) {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -134,7 +135,7 @@ int run_rank(const std::string& here, const char* go, bool exhausts) {
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "connect" && argc == 6) {
-    return connect_all(argv[2], argv[3], std::atoi(argv[4]), argv[5]);
+    return connect_all(argv[2], argv[3], std::stoi(argv[4]), argv[5]);
   }
   if (mode == "rank" && argc >= 4) {
     return run_rank(argv[2], argv[3], argc > 4);

@@ -140,7 +140,8 @@ int main(int argc, char** argv) {
   }
   const std::string_view pattern(argv[1]);
   const std::uint64_t count = std::strtoull(argv[2], nullptr, 10);
-  const int stopped = argc > 3 ? std::atoi(argv[3]) : 1;
+  const int stopped =
+      argc > 3 ? static_cast<int>(std::strtol(argv[3], nullptr, 10)) : 1;
   if (pattern == "put") {
     put(count);
   } else if (pattern == "windows") {

@@ -801,7 +801,7 @@ int main(int argc, char** argv) {
   } else if (mode == "be_left_by_the_root") {
     be_left_by_the_root();
   } else if (mode == "meet_another") {
-    meet_another(argv[2], std::atoi(argv[3]));
+    meet_another(argv[2], std::stoi(argv[3]));
   } else if (mode == "lack_memory") {
     lack_memory();
   } else if (mode == "die") {
