@@ -3,7 +3,7 @@
 
 namespace hmpi {
 
-/// The base of what lies in a List. In one list at a time.
+/// The base of an entry of a List. An entry is in one list at a time.
 struct ListNode {
   ListNode* before = nullptr;
   ListNode* after = nullptr;

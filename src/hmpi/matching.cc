@@ -59,9 +59,13 @@ UnexpectedMessage* Matching::post(PostedReceive& receive) noexcept {
   return nullptr;
 }
 
+PostedReceive* Matching::expecting(Peer peer, std::int32_t tag) noexcept {
+  return older(find_receive(from_[peer].expected, tag),
+               find_receive(expected_any_, tag));
+}
+
 PostedReceive* Matching::arrive(Peer peer, std::int32_t tag) noexcept {
-  PostedReceive* receive = older(find_receive(from_[peer].expected, tag),
-                                 find_receive(expected_any_, tag));
+  PostedReceive* receive = expecting(peer, tag);
   if (receive != nullptr) {
     withdraw(*receive);
   }

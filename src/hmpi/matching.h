@@ -57,6 +57,9 @@ class Matching {
   /// communicator.
   PostedReceive* arrive(Peer peer, std::int32_t tag) noexcept;
 
+  /// The receive that arrive() would answer, still listed.
+  PostedReceive* expecting(Peer peer, std::int32_t tag) noexcept;
+
   /// Lists a message for which arrive() has found no receive.
   void keep(UnexpectedMessage& message) noexcept;
 
@@ -66,7 +69,7 @@ class Matching {
   /// Takes a message that probe() has shown out of the list, for MPI_Mprobe.
   void take(UnexpectedMessage& message) noexcept;
 
-  /// Takes a listed receive out, for MPI_Cancel.
+  /// Takes a listed receive out.
   void withdraw(PostedReceive& receive) noexcept;
 
   /// Whether a receive is listed: then local messages matter to this process.

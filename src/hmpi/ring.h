@@ -63,6 +63,10 @@ static_assert(cells_for(kMostInlineBytes) < kRingCells / 8);
 struct RingMemory {
   /// Cells that the reader has read, in all. The reader writes it.
   alignas(kCellBytes) std::atomic<std::uint64_t> taken = 0;
+  /// Inline bytes that receives have got. The reader writes it now and then.
+  std::atomic<std::uint64_t> matched = 0;
+  /// Not 0: the writer wants to be woken when there is room.
+  std::atomic<std::uint32_t> writer_waits = 0;
   std::array<Cell, kRingCells> cells;
 };
 

@@ -8,7 +8,7 @@
 # differs at the .cc beside it, or else at the first file that includes it.
 #
 # A file that was clean is not looked at again while nothing that it is made of
-# has changed: the file, its headers, its flags, both .clang-tidy and the version
+# has changed: the file, its headers, its flags, the .clang-tidy files and the version
 # of clang-tidy. ACP_TIDY_CACHE is the directory that remembers this, by default
 # ~/.cache/acp-tidy; "off" remembers nothing. The headers are known from the
 # build: a file that was not compiled since it changed is looked at.
@@ -89,7 +89,8 @@ keys() {
   xargs -0 sha256sum <"$work/names" >"$work/sums" 2>/dev/null || true
   xargs -0 stat -c '%.9Y %n' <"$work/names" >"$work/times" 2>/dev/null || true
   mkdir "$work/lists"
-  rules=$({ "$tidy" --version | grep version && cat .clang-tidy tests/.clang-tidy; } | sha256sum)
+  rules=$({ "$tidy" --version | grep version &&
+    cat .clang-tidy tests/.clang-tidy src/hmpi/.clang-tidy; } | sha256sum)
   awk -v lists="$work/lists/" -v rules="$rules" -v root="$(pwd)/" '
     function list_of(file) { gsub(/\//, ":", file); return lists file }
     FILENAME ~ /files$/ { wanted[$0] = 1; next }

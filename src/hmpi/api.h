@@ -1,0 +1,93 @@
+// How the functions of MPI are defined here: under both names, visible, in C.
+#pragma once
+
+#include "hmpi/below.h"
+#include "hmpi/job.h"
+#include "hmpi/types.h"
+#include "hmpi/waiting.h"
+
+/// Defines MPI_NAME and PMPI_NAME as one function with this list of parameters.
+/// Its body follows.
+#define HMPI_FUNCTION(name, parameters)                               \
+  extern "C" [[gnu::visibility("default")]] int MPI_##name parameters \
+      __attribute__((alias("PMPI_" #name)));                          \
+  extern "C" [[gnu::visibility("default")]] int PMPI_##name parameters
+
+namespace hmpi {
+
+/// The communicator if a message to or from this rank may be local: the rank is
+/// on this host, or any source. Else null, and the call passes through, as with
+/// arguments that the MPI below will refuse.
+inline Comm* comm_for(
+    MPI_Comm handle, int rank, int tag, MPI_Count count, MPI_Datatype type) {
+  if (rank == MPI_PROC_NULL || count < 0 || type == MPI_DATATYPE_NULL) {
+    return nullptr;
+  }
+  Comm* comm = job().comms.find(handle);
+  if (comm == nullptr || (rank < 0 && rank != MPI_ANY_SOURCE) ||
+      (tag < 0 && tag != MPI_ANY_TAG) || tag > job().highest_tag) {
+    return nullptr;
+  }
+  return rank == MPI_ANY_SOURCE || comm->peer_of(rank) != kAnyPeer ? comm
+                                                                   : nullptr;
+}
+
+/// Answers as comm_for() does, for sends: their tag is no wildcard.
+inline Comm* comm_for_send(
+    MPI_Comm handle, int rank, int tag, MPI_Count count, MPI_Datatype type) {
+  return rank < 0 || tag < 0 ? nullptr
+                             : comm_for(handle, rank, tag, count, type);
+}
+
+/// A call that passes through, and waits. It goes straight to the MPI below if
+/// nothing on this host needs the process meanwhile; else as a request that
+/// `begin` makes, beside local progress.
+template <typename Straight, typename Begin>
+int pass(Call& call, MPI_Status* status, Straight straight, Begin begin) {
+  if (!call || job().engine.is_idle()) {
+    if (call) {
+      call.leave();
+    }
+    return straight();
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = begin(&request);
+  if (code == MPI_SUCCESS) {
+    wait_until(job(), {.is_below = true}, [&] {
+      int is_done = 0;
+      code = below.Test(&request, &is_done, status);
+      return is_done != 0 || code != MPI_SUCCESS;
+    });
+  }
+  return code;
+}
+
+/// Describes a send of the program in a request.
+void describe_send(Request& request,
+                   Comm& comm,
+                   const void* data,
+                   MPI_Count count,
+                   MPI_Datatype type,
+                   int rank,
+                   int tag,
+                   Mode mode);
+void describe_receive(Request& request,
+                      Comm& comm,
+                      void* data,
+                      MPI_Count count,
+                      MPI_Datatype type,
+                      int rank,
+                      int tag);
+
+/// Waits for a request of a call that blocks. Inside of the gate.
+void wait_for(Request& request);
+
+/// Ends freed requests that are over. At the begin of calls that
+/// complete requests.
+inline void reap() {
+  if (job().requests.has_freed()) {
+    job().requests.reap();
+  }
+}
+
+}  // namespace hmpi

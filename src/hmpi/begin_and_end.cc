@@ -1,0 +1,32 @@
+// MPI_Init, MPI_Init_thread and MPI_Finalize; and acp_init and acp_finalize of
+// a program that uses ACP as well: there, HMPI has joined the job already.
+#include <dlfcn.h>
+
+#include "acp.h"
+#include "hmpi/api.h"
+
+namespace hmpi {
+
+HMPI_FUNCTION(Init, (int* argc, char*** argv)) {
+  const int code = below.Init(argc, argv);
+  if (code == MPI_SUCCESS) {
+    begin_job(false);
+  }
+  return code;
+}
+
+HMPI_FUNCTION(Init_thread,
+              (int* argc, char*** argv, int required, int* provided)) {
+  const int code = below.Init_thread(argc, argv, required, provided);
+  if (code == MPI_SUCCESS) {
+    begin_job(*provided == MPI_THREAD_MULTIPLE);
+  }
+  return code;
+}
+
+HMPI_FUNCTION(Finalize, (void)) {
+  end_job_of_world();
+  return below.Finalize();
+}
+
+}  // namespace hmpi

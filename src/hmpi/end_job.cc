@@ -1,0 +1,30 @@
+// Ends the job with one line; see end_job.h.
+#include "hmpi/end_job.h"
+
+#include <atomic>
+#include <cstdlib>
+
+#include "acp.h"
+#include "acp/extension.h"
+
+namespace hmpi {
+
+namespace {
+
+std::atomic<EndJob> g_end{nullptr};
+
+}  // namespace
+
+void set_end_job(EndJob end) noexcept {
+  g_end.store(end);
+}
+
+void end_job(const std::string& text) {
+  acpx_log(ACPX_LOG_ERROR, ("HMPI: " + text).c_str());
+  if (const EndJob end = g_end.load()) {
+    end();
+  }
+  std::abort();
+}
+
+}  // namespace hmpi

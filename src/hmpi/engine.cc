@@ -1,0 +1,180 @@
+// The engine as a whole: its peers, contexts, progress and sleep. Sends are in
+// engine_send.cc, receives in engine_receive.cc.
+#include "hmpi/engine.h"
+
+#include <bit>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "acp/extension.h"
+#include "hmpi/end_job.h"
+
+namespace hmpi {
+
+Engine::Engine(const Settings& settings,
+               const std::vector<Member>& members,
+               Peer me)
+    : settings_(settings), me_(me), peers_(members.size()) {
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    Partner& partner = peers_[i];
+    partner.rank = members[i].rank;
+    partner.address = members[i].address;
+    partner.memory = members[i].memory;
+    partner.shift = reinterpret_cast<std::uintptr_t>(partner.memory) -
+                    partner.memory->address;
+  }
+  mine_ = peers_[me].memory;
+  find_library();
+}
+
+Engine::~Engine() {
+  for (auto& [id, messages] : early_) {
+    messages.clear();
+  }
+}
+
+/// The library memory of a host is one mapping, maybe with seams: neighbours of
+/// one file, around this process's part of it.
+void Engine::find_library() noexcept {
+  const auto inside = reinterpret_cast<std::uintptr_t>(mine_);
+  std::FILE* maps = std::fopen("/proc/self/maps", "re");
+  if (maps == nullptr) {
+    return;
+  }
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  unsigned long file = 0;
+  std::array<char, 4352> line{};
+  while (std::fgets(line.data(), line.size(), maps) != nullptr) {
+    std::uintptr_t first = 0;
+    std::uintptr_t behind = 0;
+    unsigned long inode = 0;
+    // NOLINTNEXTLINE(cert-err34-c): the kernel writes these numbers
+    if (std::sscanf(line.data(), "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %lu",
+                    &first, &behind, &inode) != 3) {
+      continue;
+    }
+    const bool continues = first == end && inode == file;
+    if (!continues && begin <= inside && inside < end) {
+      break;
+    }
+    if (!continues) {
+      begin = first;
+      file = inode;
+    }
+    end = behind;
+  }
+  (void)std::fclose(maps);
+  if (begin <= inside && inside < end) {
+    library_begin_ = begin;
+    library_bytes_ = end - begin;
+  }
+}
+
+std::byte* Engine::here(const Partner& partner,
+                        std::uint64_t address) const noexcept {
+  return reinterpret_cast<std::byte*>(
+      static_cast<std::uintptr_t>(address + partner.shift));
+}
+
+SendRecord& Engine::record_of(Peer peer, std::uint64_t address) {
+  std::byte* record = here(peers_[peer], address);
+  if (!is_in_library(record, sizeof(SendRecord)) ||
+      reinterpret_cast<std::uintptr_t>(record) % alignof(SendRecord) != 0) {
+    end_job("a message of rank " + std::to_string(peers_[peer].rank) +
+            " names memory that is not the library's: its ring has been "
+            "overwritten");
+  }
+  return *std::launder(reinterpret_cast<SendRecord*>(record));
+}
+
+void Engine::add(Context& context) {
+  contexts_.emplace(context.id, &context);
+  const auto early = early_.find(context.id);
+  if (early == early_.end()) {
+    return;
+  }
+  for (auto& message : early->second) {
+    context.matching.keep(*message.release());
+  }
+  early_.erase(early);
+}
+
+void Engine::remove(Context& context) {
+  contexts_.erase(context.id);
+  while (UnexpectedMessage* message =
+             context.matching.probe(kAnyPeer, kAnyTag)) {
+    context.matching.take(*message);
+    delete static_cast<Arrived*>(message);
+  }
+}
+
+bool Engine::progress(bool is_library_thread) {
+  bool has_moved = false;
+  for (std::size_t word = 0; word * 64 < peers_.size(); ++word) {
+    // Acquire: pairs with open_ring().
+    std::uint64_t bits = mine_->ringing[word].load(std::memory_order_acquire);
+    for (; bits != 0; bits &= bits - 1) {
+      const auto peer = static_cast<Peer>(
+          word * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+      has_moved |= drain(peer, is_library_thread);
+    }
+  }
+  if (kept_messages_ != 0) {
+    for (Peer peer = 0; peer < peers_.size(); ++peer) {
+      has_moved |= flush(peer);
+    }
+  }
+  // Acquire: pairs with ask_attention().
+  const std::uint64_t attention =
+      mine_->attention.load(std::memory_order_acquire);
+  if (attention != attention_seen_) {
+    has_moved |= serve_all();
+    attention_seen_ = attention;
+  }
+  for (std::size_t i = 0; i < copying_.size();) {
+    if (go_on(*copying_[i])) {
+      has_moved = true;
+    }
+    if (copying_[i]->is_complete) {
+      copying_[i] = copying_.back();
+      copying_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+  return has_moved;
+}
+
+void Engine::begin_sleep() noexcept {
+  // Sequentially consistent: pairs with the fence behind each message. Either
+  // its sender sees this word, or the next progress() sees the message.
+  mine_->sleeps.store(1, std::memory_order_seq_cst);
+}
+
+void Engine::end_sleep() noexcept {
+  mine_->sleeps.store(0, std::memory_order_relaxed);
+}
+
+void Engine::wake(Peer peer) {
+  const Partner& partner = peers_[peer];
+  acpx_op_t op{};
+  op.opcode = ACPX_ADD8;
+  op.flags = ACPX_SIGNAL;
+  op.remote = partner.address + offsetof(PeerMemory, bell);
+  op.operand = 1;
+  // A window that is full is full of signals.
+  (void)acpx_post(&op, 1, ACP_HANDLE_NULL);
+}
+
+void Engine::wake_all() {
+  for (Peer peer = 0; peer < peers_.size(); ++peer) {
+    if (peer != me_ && (peers_[peer].in || peers_[peer].out)) {
+      wake(peer);
+    }
+  }
+}
+
+}  // namespace hmpi

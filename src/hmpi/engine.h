@@ -1,0 +1,231 @@
+// The messages between the processes of a host: rings, matching, and the copy
+// of data. docs/hmpi.md has the protocols.
+//
+// One thread at a time, inside of the gate. No function waits for another
+// process, except for a copy that a sender has begun (kDetaching).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "acp.h"
+#include "hmpi/library_pool.h"
+#include "hmpi/operation.h"
+#include "hmpi/ring.h"
+#include "hmpi/settings.h"
+
+namespace hmpi {
+
+/// Processes of a host at most. In a larger one all messages pass through.
+inline constexpr std::size_t kMostPeers = 1024;
+
+/// The memory of a process that all processes of its host see, at first zero.
+struct PeerMemory {
+  /// The process writes these words before the first collective of MPI_Init.
+  std::uint64_t world = 0;          ///< Drawn by rank 0 of the MPI world.
+  std::uint64_t address = 0;        ///< The struct's, in that process.
+  std::int64_t process = 0;         ///< Its number for the kernel.
+  std::uint64_t probe_address = 0;  ///< A word in its private memory.
+  std::uint64_t probe_word = 0;     ///< The word: a kernel's copy finds it.
+  std::int32_t world_rank = 0;
+
+  /// Not 0: wants a signal when a message arrives.
+  alignas(64) std::atomic<std::uint64_t> sleeps = 0;
+  /// Counts the requests of receivers to its sends (kBoth, kBounce).
+  std::atomic<std::uint64_t> attention = 0;
+  alignas(64) std::atomic<std::uint64_t> bell = 0;  ///< Signals go here.
+  /// Which peers have a ring to it.
+  alignas(64) std::array<std::atomic<std::uint64_t>, kMostPeers / 64> ringing{};
+  /// The ring from each peer: its address there, 0 for none.
+  std::array<std::atomic<std::uint64_t>, kMostPeers> rings{};
+};
+
+/// Counts the engine's messages, for HMPI_STATS.
+struct Counters {
+  std::uint64_t inline_messages = 0;
+  std::uint64_t inline_bytes = 0;
+  std::uint64_t copied_messages = 0;  ///< At once, into library memory.
+  std::uint64_t copied_bytes = 0;
+  std::uint64_t offered_messages = 0;
+  std::uint64_t offered_bytes = 0;
+  std::uint64_t given_messages = 0;
+  std::uint64_t given_bytes = 0;
+  std::uint64_t unexpected_messages = 0;
+};
+
+class Engine {
+ public:
+  /// A process of the host, by its rank in the job.
+  struct Member {
+    int rank = 0;
+    PeerMemory* memory = nullptr;
+    acp_ga_t address = ACP_GA_NULL;  ///< The memory's.
+  };
+
+  /// `members` in one order in all processes; `me` is the place of this
+  /// process.
+  Engine(const Settings& settings, const std::vector<Member>& members, Peer me);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  std::size_t peers() const noexcept { return peers_.size(); }
+
+  Peer me() const noexcept { return me_; }
+
+  Counters& counters() noexcept { return counters_; }
+
+  LibraryPool& pool() noexcept { return pool_; }
+
+  const Settings& settings() const noexcept { return settings_; }
+
+  /// Whether all processes of the host can read this memory.
+  bool is_in_library(const void* address, std::size_t bytes) const noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    return at - library_begin_ < library_bytes_ &&
+           bytes <= library_bytes_ - (at - library_begin_);
+  }
+
+  /// Matches messages of this context from now on. Earlier messages are kept
+  /// for its receives.
+  void add(Context& context);
+  /// Messages of this context that no receive has got are lost.
+  void remove(Context& context);
+
+  /// Begins a send. `send` and its data stay in place until it is complete.
+  void begin(Send& send);
+  /// Begins a receive, which stays in place until it is complete.
+  void begin(Receive& receive);
+  /// Gives a message that Matching::take() has taken to a receive.
+  void fill(Receive& receive, Arrived& message);
+
+  /// Withdraws a receive that is not matched. False: it is.
+  bool withdraw(Receive& receive);
+
+  /// Goes on with all messages, without waiting. Whether a message has moved.
+  bool progress(bool is_library_thread = false);
+
+  /// Whether a send is complete. The engine then knows nothing of it.
+  bool is_complete(Send& send);
+
+  /// Completes a send that is not received yet, if there is memory for a copy.
+  void detach(Send& send);
+
+  /// Wakes a peer, or its library's thread, so that it makes progress.
+  void wake(Peer peer);
+  /// Wakes all peers that have a ring from or to this process.
+  void wake_all();
+
+  /// Between these two, peers wake this process after each message.
+  void begin_sleep() noexcept;
+  void end_sleep() noexcept;
+
+  /// Whether no message needs this process: no receive is posted, and all data
+  /// that it has sent are where their receivers find them.
+  bool is_idle() const noexcept {
+    return posted_ == 0 && kept_messages_ == 0 && offered_.empty() &&
+           copying_.empty();
+  }
+
+  /// Whether messages wait for room.
+  bool has_kept() const noexcept { return kept_messages_ != 0; }
+
+ private:
+  /// A message that waits for room in its ring.
+  struct Kept {
+    Message message;
+    Bytes copy;             ///< A copy of inline data; or null.
+    Send* owner = nullptr;  ///< The send that completes with it; or null.
+  };
+
+  enum class KernelCopy { kUnknown, kWorks, kRefused };
+
+  struct Partner {
+    int rank = 0;
+    acp_ga_t address = ACP_GA_NULL;
+    PeerMemory* memory = nullptr;
+    /// Added to an address there, gives the address here.
+    std::uint64_t shift = 0;
+    RingMemory* out_memory = nullptr;
+    std::optional<RingWriter> out;
+    RingMemory* in_memory = nullptr;
+    std::optional<RingReader> in;
+    std::deque<Kept> kept;
+    std::size_t kept_bytes = 0;
+    /// Inline bytes sent to it, and received from it, in all.
+    std::uint64_t sent = 0;
+    std::uint64_t matched = 0;
+    std::uint64_t matched_told = 0;
+    KernelCopy kernel_copy = KernelCopy::kUnknown;
+  };
+
+  /// A copy that a complete send has left, until its receiver has it.
+  struct Left {
+    SendRecord* record;
+    void* block;
+  };
+
+  void find_library() noexcept;
+  std::byte* here(const Partner& partner, std::uint64_t address) const noexcept;
+  SendRecord& record_of(Peer peer, std::uint64_t address);
+
+  // Sending.
+  bool write(Partner& partner, const Message& message);
+  bool open_ring(Peer peer);
+  void post(Send& send, const Message& message);
+  void offer(Send& send, const void* data, bool is_in_library);
+  bool copy_and_offer(Send& send);
+  void leave(Send& send);
+  bool may_send_inline(const Partner& partner,
+                       std::size_t bytes) const noexcept;
+  SendRecord* new_record();
+  bool flush(Peer peer);
+  void reclaim();
+  bool serve(Send& send);
+  bool serve_all();
+
+  // Receiving.
+  bool drain(Peer peer, bool is_library_thread);
+  bool accept(Peer peer, const Message& message, bool is_library_thread);
+  static std::unique_ptr<Arrived> copy_of(Peer peer, const Message& message);
+  void match(Receive& receive, Peer peer, const Message& message);
+  void take_offer(Receive& receive, Peer peer, const Message& message);
+  bool read_private(Peer peer,
+                    std::uint64_t from,
+                    std::byte* to,
+                    std::size_t bytes);
+  bool can_read_private(Peer peer);
+  bool go_on(Receive& receive);
+  void tell_matched(Partner& partner, std::size_t bytes);
+  void ask_attention(Partner& partner);
+
+  Settings settings_;
+  Peer me_;
+  PeerMemory* mine_ = nullptr;
+  std::vector<Partner> peers_;
+  std::uintptr_t library_begin_ = 0;
+  std::size_t library_bytes_ = 0;
+  LibraryPool pool_;
+  std::unordered_map<std::uint64_t, Context*> contexts_;
+  /// Messages of contexts that are not known here yet, by context.
+  std::unordered_map<std::uint64_t, std::deque<std::unique_ptr<Arrived>>>
+      early_;
+  std::size_t kept_messages_ = 0;
+  std::size_t posted_ = 0;  ///< Receives that are listed.
+  std::deque<Left> left_;
+  std::size_t left_bytes_ = 0;
+  List<Send> offered_;             ///< Sends whose record is not done.
+  std::vector<Receive*> copying_;  ///< Receives that copy in steps.
+  std::uint64_t attention_seen_ = 0;
+  std::vector<SendRecord*> free_records_;
+  Counters counters_;
+};
+
+}  // namespace hmpi

@@ -1,0 +1,343 @@
+// The receiver's half of the engine: draining, matching, and the ways of data.
+#include <sched.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "acp/extension.h"
+#include "hmpi/end_job.h"
+#include "hmpi/engine.h"
+
+namespace hmpi {
+
+namespace {
+
+/// Messages of a peer that are drained in a row, before the next peer's.
+constexpr int kMostAtOnce = 64;
+/// The sender learns of matched bytes in steps.
+constexpr std::uint64_t kMatchedStep = std::uint64_t{32} << 10;
+
+/// Reads memory of another process. The bytes read; -1: refused.
+ssize_t read_process(std::int64_t process,
+                     std::uint64_t from,
+                     void* to,
+                     std::size_t bytes) {
+  const iovec local{to, bytes};
+  const iovec remote{reinterpret_cast<void*>(static_cast<std::uintptr_t>(from)),
+                     bytes};
+  return ::process_vm_readv(static_cast<pid_t>(process), &local, 1, &remote, 1,
+                            0);
+}
+
+}  // namespace
+
+void Engine::begin(Receive& receive) {
+  if (UnexpectedMessage* message = receive.context->matching.post(receive)) {
+    fill(receive, *static_cast<Arrived*>(message));
+  } else {
+    ++posted_;
+  }
+}
+
+void Engine::fill(Receive& receive, Arrived& message) {
+  match(receive, message.peer, message.message);
+  delete &message;
+}
+
+bool Engine::withdraw(Receive& receive) {
+  if (receive.is_matched) {
+    return false;
+  }
+  receive.context->matching.withdraw(receive);
+  --posted_;
+  return true;
+}
+
+/// Accepts the messages of a ring, up to kMostAtOnce. Whether there was one.
+bool Engine::drain(Peer peer, bool is_library_thread) {
+  Partner& partner = peers_[peer];
+  if (!partner.in) {
+    partner.in_memory =
+        reinterpret_cast<RingMemory*>(static_cast<std::uintptr_t>(
+            mine_->rings[peer].load(std::memory_order_relaxed)));
+    partner.in.emplace(*partner.in_memory);
+  }
+  Message message;
+  int count = 0;
+  while (count < kMostAtOnce) {
+    const RingReader::Look look = partner.in->look(message);
+    if (look == RingReader::Look::kBroken) {
+      end_job("the ring of rank " + std::to_string(partner.rank) +
+              " has been overwritten: a message there is none that a sender "
+              "writes");
+    }
+    if (look == RingReader::Look::kEmpty ||
+        !accept(peer, message, is_library_thread)) {
+      break;
+    }
+    partner.in->pop();
+    ++count;
+  }
+  if (count != 0 &&
+      partner.in_memory->writer_waits.load(std::memory_order_relaxed) != 0) {
+    partner.in_memory->writer_waits.store(0, std::memory_order_relaxed);
+    wake(peer);
+  }
+  return count != 0;
+}
+
+/// False: the message stays in the ring, and is asked about again.
+bool Engine::accept(Peer peer, const Message& message, bool is_library_thread) {
+  const auto found = contexts_.find(message.envelope.context);
+  if (found == contexts_.end()) {
+    early_[message.envelope.context].push_back(copy_of(peer, message));
+    return true;
+  }
+  Context& context = *found->second;
+  for (;;) {
+    auto* receive = static_cast<Receive*>(
+        context.matching.expecting(peer, message.envelope.tag));
+    if (receive == nullptr) {
+      counters_.unexpected_messages += 1;
+      context.matching.keep(*copy_of(peer, message).release());
+      return true;
+    }
+    const Receive::Claim claim = receive->claim(is_library_thread);
+    if (claim == Receive::Claim::kLater) {
+      return false;
+    }
+    context.matching.withdraw(*receive);
+    --posted_;
+    if (claim == Receive::Claim::kMine) {
+      match(*receive, peer, message);
+      return true;
+    }
+  }
+}
+
+std::unique_ptr<Arrived> Engine::copy_of(Peer peer, const Message& message) {
+  auto arrived = std::make_unique<Arrived>();
+  arrived->peer = peer;
+  arrived->tag = message.envelope.tag;
+  arrived->message = message;
+  const std::size_t bytes = message.in_ring.size();
+  if (bytes != 0) {
+    arrived->copy.reset(static_cast<std::byte*>(std::malloc(bytes)));
+    if (arrived->copy == nullptr) {
+      end_job("no memory for a message of " + std::to_string(bytes) +
+              " bytes that no receive has asked for");
+    }
+    std::memcpy(arrived->copy.get(), message.in_ring.data(), bytes);
+    arrived->message.in_ring = {arrived->copy.get(), bytes};
+  }
+  return arrived;
+}
+
+/// Gives a message to its receive, and copies the data, or begins to.
+void Engine::match(Receive& receive, Peer peer, const Message& message) {
+  receive.is_matched = true;
+  receive.envelope = message.envelope;
+  const std::size_t size = message.envelope.size;
+  if (receive.takes_buffer && message.kind != Kind::kGive) {
+    receive.given = pool_.take(size);
+    receive.buffer = receive.given;
+    receive.capacity = size;
+    if (receive.given == nullptr) {
+      end_job("no library memory for the " + std::to_string(size) +
+              " bytes that OPI_Take takes; give each rank a larger heap by "
+              "ACP_HEAP_SIZE");
+    }
+  }
+  const std::size_t bytes = std::min(size, receive.capacity);
+  if (receive.is_packed && receive.buffer == nullptr && bytes != 0) {
+    receive.staging.reset(static_cast<std::byte*>(std::malloc(bytes)));
+    receive.buffer = receive.staging.get();
+    if (receive.buffer == nullptr) {
+      end_job("no memory to unpack " + std::to_string(bytes) +
+              " bytes of a derived type");
+    }
+  }
+  receive.received = bytes;
+  switch (message.kind) {
+    case Kind::kInline:
+      if (bytes != 0) {
+        std::memcpy(receive.buffer, message.in_ring.data(), bytes);
+      }
+      tell_matched(peers_[peer], size);
+      receive.is_complete = true;
+      break;
+    case Kind::kGive:
+      receive.given = here(peers_[peer], message.offer.address);
+      if (!receive.takes_buffer) {
+        std::memcpy(receive.buffer, receive.given, bytes);
+        pool_.give_back(receive.given);
+        receive.given = nullptr;
+      }
+      receive.is_complete = true;
+      break;
+    case Kind::kOffer: take_offer(receive, peer, message); break;
+  }
+}
+
+void Engine::tell_matched(Partner& partner, std::size_t bytes) {
+  partner.matched += bytes + sizeof(Cell);
+  if (partner.matched - partner.matched_told >= kMatchedStep) {
+    partner.matched_told = partner.matched;
+    partner.in_memory->matched.store(partner.matched,
+                                     std::memory_order_relaxed);
+  }
+}
+
+/// Reads the data that a send record offers: directly, by the kernel's copy, or
+/// in steps together with the sender.
+void Engine::take_offer(Receive& receive, Peer peer, const Message& message) {
+  SendRecord& record = record_of(peer, message.offer.record);
+  const std::size_t bytes = receive.received;
+  for (int looks = 0;; ++looks) {
+    Offered state = Offered::kWaiting;
+    // Acquire: pairs with detach().
+    if (record.state.compare_exchange_strong(state, Offered::kTaken,
+                                             std::memory_order_acquire)) {
+      break;
+    }
+    if (state != Offered::kDetaching) {
+      end_job("a message of rank " + std::to_string(peers_[peer].rank) +
+              " names a record that is not offered: its memory has been "
+              "overwritten");
+    }
+    if (looks > 100) {
+      ::sched_yield();
+    }
+  }
+  const bool is_readable = record.is_in_library != 0 || peer == me_;
+  if (is_readable) {
+    const std::byte* data =
+        peer == me_ ? reinterpret_cast<std::byte*>(
+                          static_cast<std::uintptr_t>(record.address))
+                    : here(peers_[peer], record.address);
+    if (peer != me_ && !is_in_library(data, bytes)) {
+      end_job("a message of rank " + std::to_string(peers_[peer].rank) +
+              " has its data outside of library memory: its record has been "
+              "overwritten");
+    }
+    if (bytes < settings_.both_from || peer == me_ ||
+        !is_in_library(receive.buffer, bytes)) {
+      if (bytes != 0) {
+        std::memcpy(receive.buffer, data, bytes);
+      }
+      record.state.store(Offered::kDone, std::memory_order_release);
+      receive.is_complete = true;
+      return;
+    }
+    record.target = reinterpret_cast<std::uintptr_t>(receive.buffer);
+    record.next.store(0, std::memory_order_relaxed);
+    record.copied.store(0, std::memory_order_relaxed);
+  } else if (bytes == 0 ||
+             (can_read_private(peer) &&
+              read_private(peer, record.address, receive.buffer, bytes))) {
+    record.state.store(Offered::kDone, std::memory_order_release);
+    receive.is_complete = true;
+    return;
+  } else {
+    record.bounce.store(0, std::memory_order_relaxed);
+    record.filled.store(0, std::memory_order_relaxed);
+    record.drained.store(0, std::memory_order_relaxed);
+  }
+  record.wanted = bytes;
+  receive.record = &record;
+  receive.from = peer;
+  // Release: the sender sees the words above.
+  record.state.store(is_readable ? Offered::kBoth : Offered::kBounce,
+                     std::memory_order_release);
+  ask_attention(peers_[peer]);
+  copying_.push_back(&receive);
+}
+
+void Engine::ask_attention(Partner& partner) {
+  partner.memory->attention.fetch_add(1, std::memory_order_seq_cst);
+  if (partner.memory->sleeps.load(std::memory_order_relaxed) != 0) {
+    wake(static_cast<Peer>(&partner - peers_.data()));
+  }
+}
+
+/// Copies the next part of a copy that takes several steps. Whether it had one.
+bool Engine::go_on(Receive& receive) {
+  SendRecord& record = *receive.record;
+  const std::uint64_t wanted = record.wanted;
+  bool has_moved = false;
+  std::uint64_t copied = 0;
+  if (record.state.load(std::memory_order_relaxed) == Offered::kBoth) {
+    const std::byte* data = here(peers_[receive.from], record.address);
+    for (;;) {
+      const std::uint64_t at =
+          record.next.fetch_add(kPieceBytes, std::memory_order_relaxed);
+      if (at >= wanted) {
+        break;
+      }
+      const std::uint64_t bytes = std::min(kPieceBytes, wanted - at);
+      std::memcpy(receive.buffer + at, data + at, bytes);
+      record.copied.fetch_add(bytes, std::memory_order_relaxed);
+      has_moved = true;
+    }
+    // Acquire: the sender has copied its pieces.
+    copied = record.copied.load(std::memory_order_acquire);
+  } else {
+    copied = record.drained.load(std::memory_order_relaxed);
+    const std::uint64_t filled = record.filled.load(std::memory_order_acquire);
+    const std::byte* bounce = here(
+        peers_[receive.from], record.bounce.load(std::memory_order_acquire));
+    while (copied < filled) {
+      const std::uint64_t bytes = std::min(kPieceBytes, filled - copied);
+      std::memcpy(receive.buffer + copied, bounce + copied % kBounceBytes,
+                  bytes);
+      copied += bytes;
+      // Release: the sender may write this piece again.
+      record.drained.store(copied, std::memory_order_release);
+      has_moved = true;
+    }
+  }
+  if (copied == wanted) {
+    receive.record = nullptr;
+    receive.is_complete = true;
+    record.state.store(Offered::kDone, std::memory_order_release);
+    has_moved = true;
+  }
+  return has_moved;
+}
+
+bool Engine::can_read_private(Peer peer) {
+  Partner& partner = peers_[peer];
+  if (partner.kernel_copy == KernelCopy::kUnknown) {
+    const PeerMemory& memory = *partner.memory;
+    std::uint64_t word = 0;
+    const bool works =
+        settings_.has_kernel_copy &&
+        read_process(memory.process, memory.probe_address, &word,
+                     sizeof word) == static_cast<ssize_t>(sizeof word) &&
+        word == memory.probe_word;
+    partner.kernel_copy = works ? KernelCopy::kWorks : KernelCopy::kRefused;
+  }
+  return partner.kernel_copy == KernelCopy::kWorks;
+}
+
+/// False, after a part perhaps: the sender has to bounce it.
+bool Engine::read_private(Peer peer,
+                          std::uint64_t from,
+                          std::byte* to,
+                          std::size_t bytes) {
+  const std::int64_t process = peers_[peer].memory->process;
+  while (bytes != 0) {
+    const ssize_t n = read_process(process, from, to, bytes);
+    if (n <= 0) {
+      return false;
+    }
+    from += static_cast<std::uint64_t>(n);
+    to += n;
+    bytes -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace hmpi

@@ -1,0 +1,366 @@
+// The sender's half of the engine: the way of each message, the room in rings,
+// and the help that receivers ask for.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "acp/extension.h"
+#include "hmpi/end_job.h"
+#include "hmpi/engine.h"
+
+namespace hmpi {
+
+namespace {
+
+/// Copies of complete sends at most, in bytes. Beyond it a send waits.
+constexpr std::size_t kMostLeftBytes = std::size_t{64} << 20;
+/// Inline data that wait for room in a ring at most, for one peer.
+constexpr std::size_t kMostKeptBytes = std::size_t{1} << 20;
+/// Records that are taken from the heap at a time.
+constexpr std::size_t kRecordsAtOnce = 64;
+
+Bytes copy_bytes(std::span<const std::byte> data) {
+  Bytes copy(static_cast<std::byte*>(std::malloc(data.size() + 1)));
+  if (copy != nullptr && !data.empty()) {
+    std::memcpy(copy.get(), data.data(), data.size());
+  }
+  return copy;
+}
+
+}  // namespace
+
+bool Engine::open_ring(Peer peer) {
+  Partner& partner = peers_[peer];
+  std::byte* memory = pool_.take(sizeof(RingMemory));
+  if (memory == nullptr) {
+    return false;
+  }
+  std::memset(memory, 0, sizeof(RingMemory));
+  partner.out_memory = new (memory) RingMemory;
+  partner.out.emplace(*partner.out_memory);
+  // The reader finds the ring at an address of its own process.
+  const std::uint64_t there =
+      reinterpret_cast<std::uintptr_t>(memory) - partner.shift;
+  partner.memory->rings[me_].store(there, std::memory_order_relaxed);
+  // Release: pairs with progress().
+  partner.memory->ringing[me_ / 64].fetch_or(std::uint64_t{1} << (me_ % 64),
+                                             std::memory_order_release);
+  return true;
+}
+
+bool Engine::write(Partner& partner, const Message& message) {
+  if (!partner.out && !open_ring(static_cast<Peer>(&partner - peers_.data()))) {
+    end_job("no memory for a ring of " + std::to_string(sizeof(RingMemory)) +
+            " bytes; give each rank a larger heap by ACP_HEAP_SIZE");
+  }
+  if (!partner.out->write(message)) {
+    partner.out_memory->writer_waits.store(1, std::memory_order_seq_cst);
+    if (!partner.out->write(message)) {
+      return false;
+    }
+  }
+  // Sequentially consistent: pairs with begin_sleep().
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (partner.memory->sleeps.load(std::memory_order_relaxed) != 0) {
+    wake(static_cast<Peer>(&partner - peers_.data()));
+  }
+  return true;
+}
+
+/// Messages that are kept go first. An inline message without room is copied;
+/// when too many are, it stays where it is and completes later.
+void Engine::post(Send& send, const Message& message) {
+  Partner& partner = peers_[send.peer];
+  const bool is_offer = message.kind == Kind::kOffer;
+  if (partner.kept.empty() && write(partner, message)) {
+    send.is_complete = !is_offer;
+    return;
+  }
+  Kept kept;
+  kept.message = message;
+  const std::size_t bytes = message.in_ring.size();
+  if (message.kind == Kind::kGive) {
+    send.is_complete = true;
+  } else if (!is_offer && partner.kept_bytes + bytes <= kMostKeptBytes &&
+             (kept.copy = copy_bytes(message.in_ring)) != nullptr) {
+    kept.message.in_ring = {kept.copy.get(), bytes};
+    partner.kept_bytes += bytes;
+    send.is_complete = true;
+  } else if (!is_offer) {
+    kept.owner = &send;
+  }
+  partner.kept.push_back(std::move(kept));
+  ++kept_messages_;
+  acpx_hurry_progress();
+}
+
+bool Engine::flush(Peer peer) {
+  Partner& partner = peers_[peer];
+  bool has_moved = false;
+  while (!partner.kept.empty() &&
+         write(partner, partner.kept.front().message)) {
+    Kept& kept = partner.kept.front();
+    if (kept.owner != nullptr) {
+      kept.owner->is_complete = true;
+    }
+    if (kept.copy != nullptr) {
+      partner.kept_bytes -= kept.message.in_ring.size();
+    }
+    partner.kept.pop_front();
+    --kept_messages_;
+    has_moved = true;
+  }
+  return has_moved;
+}
+
+SendRecord* Engine::new_record() {
+  if (free_records_.empty()) {
+    std::byte* memory = pool_.take(kRecordsAtOnce * sizeof(SendRecord));
+    if (memory == nullptr) {
+      end_job(
+          "no memory for the records of sends; give each rank a larger "
+          "heap by ACP_HEAP_SIZE");
+    }
+    for (std::size_t i = 0; i < kRecordsAtOnce; ++i) {
+      free_records_.push_back(new (memory + i * sizeof(SendRecord)) SendRecord);
+    }
+  }
+  SendRecord* record = free_records_.back();
+  free_records_.pop_back();
+  return record;
+}
+
+/// Copies that their receivers have are free again. Looks at a few in turn, so
+/// that a call takes a bounded time.
+void Engine::reclaim() {
+  constexpr std::size_t kLooks = 4;
+  for (std::size_t i = std::min(kLooks, left_.size()); i != 0; --i) {
+    const Left left = left_.front();
+    left_.pop_front();
+    // Acquire: the receiver has read the data.
+    if (left.record->state.load(std::memory_order_acquire) != Offered::kDone) {
+      left_.push_back(left);
+      continue;
+    }
+    left_bytes_ -= left.record->size;
+    pool_.give_back(left.block);
+    free_records_.push_back(left.record);
+  }
+}
+
+void Engine::offer(Send& send, const void* data, bool is_in_library) {
+  SendRecord* record = new_record();
+  record->is_in_library = is_in_library ? 1 : 0;
+  record->address = reinterpret_cast<std::uintptr_t>(data);
+  record->size = send.envelope.size;
+  // The ring publishes it.
+  record->state.store(Offered::kWaiting, std::memory_order_relaxed);
+  send.record = record;
+  offered_.push_back(send);
+  Message message;
+  message.envelope = send.envelope;
+  message.kind = Kind::kOffer;
+  message.offer = {.address = record->address,
+                   .record = reinterpret_cast<std::uintptr_t>(record)};
+  post(send, message);
+}
+
+/// The receiver reads a copy in library memory, so the send is complete unless
+/// it is synchronous. False: there is no memory for it.
+bool Engine::copy_and_offer(Send& send) {
+  reclaim();
+  const std::size_t bytes = send.envelope.size;
+  if (left_bytes_ + bytes > kMostLeftBytes && !send.is_buffered) {
+    return false;
+  }
+  if (send.block == nullptr) {
+    send.block = pool_.take(bytes);
+    if (send.block == nullptr) {
+      return false;
+    }
+    if (bytes != 0) {
+      std::memcpy(send.block, send.data, bytes);
+    }
+  }
+  counters_.copied_messages += 1;
+  counters_.copied_bytes += bytes;
+  offer(send, send.block, true);
+  if (!send.is_synchronous) {
+    leave(send);
+  }
+  return true;
+}
+
+/// The send is complete, and its copy stays until the receiver has it.
+void Engine::leave(Send& send) {
+  left_.push_back({send.record, send.block});
+  left_bytes_ += send.envelope.size;
+  offered_.remove(send);
+  send.record = nullptr;
+  send.block = nullptr;
+  send.is_complete = true;
+}
+
+/// Chooses the way of the data; docs/hmpi.md has the table.
+void Engine::begin(Send& send) {
+  const std::size_t bytes = send.envelope.size;
+  Partner& partner = peers_[send.peer];
+  if (send.kind == Kind::kGive) {
+    counters_.given_messages += 1;
+    counters_.given_bytes += bytes;
+    Message message;
+    message.envelope = send.envelope;
+    message.kind = Kind::kGive;
+    message.offer.address = reinterpret_cast<std::uintptr_t>(send.data);
+    post(send, message);
+    return;
+  }
+  if (!send.is_synchronous && bytes <= settings_.inline_bytes &&
+      send.block == nullptr && may_send_inline(partner, bytes)) {
+    counters_.inline_messages += 1;
+    counters_.inline_bytes += bytes;
+    partner.sent += bytes + sizeof(Cell);
+    Message message;
+    message.envelope = send.envelope;
+    message.in_ring = {send.data, bytes};
+    post(send, message);
+    return;
+  }
+  const bool is_small = bytes <= settings_.copy_bytes;
+  if ((is_small || send.is_buffered || send.block != nullptr) &&
+      copy_and_offer(send)) {
+    return;
+  }
+  counters_.offered_messages += 1;
+  counters_.offered_bytes += bytes;
+  const void* data = send.block != nullptr ? send.block : send.data;
+  offer(send, data, is_in_library(data, bytes));
+}
+
+/// Whether the receiver has asked for enough of the inline messages so far.
+bool Engine::may_send_inline(const Partner& partner,
+                             std::size_t bytes) const noexcept {
+  const std::uint64_t matched =
+      partner.out ? partner.out_memory->matched.load(std::memory_order_relaxed)
+                  : 0;
+  return partner.sent + bytes - matched <= settings_.kept_bytes;
+}
+
+bool Engine::is_complete(Send& send) {
+  if (send.is_complete || send.record == nullptr) {
+    return send.is_complete;
+  }
+  // Acquire: the receiver has read the data.
+  const Offered state = send.record->state.load(std::memory_order_acquire);
+  const bool is_copy =
+      send.block != nullptr &&
+      send.record->address == reinterpret_cast<std::uintptr_t>(send.block);
+  if (state == Offered::kDone) {
+    offered_.remove(send);
+    free_records_.push_back(send.record);
+    pool_.give_back(send.block);
+    send.record = nullptr;
+    send.block = nullptr;
+    send.is_complete = true;
+  } else if (is_copy && state == Offered::kTaken) {
+    leave(send);
+  }
+  return send.is_complete;
+}
+
+/// The receiver may take the message at any moment: the state decides.
+void Engine::detach(Send& send) {
+  const std::size_t bytes = send.envelope.size;
+  if (send.record == nullptr || send.is_synchronous || send.is_complete ||
+      bytes > settings_.detach_bytes || left_bytes_ + bytes > kMostLeftBytes) {
+    return;
+  }
+  Offered waiting = Offered::kWaiting;
+  if (!send.record->state.compare_exchange_strong(waiting, Offered::kDetaching,
+                                                  std::memory_order_acquire)) {
+    return;
+  }
+  bool is_copied = send.block != nullptr;
+  if (!is_copied) {
+    reclaim();
+    send.block = pool_.take(bytes);
+    is_copied = send.block != nullptr;
+    if (is_copied) {
+      std::memcpy(send.block, send.data, bytes);
+      send.record->address = reinterpret_cast<std::uintptr_t>(send.block);
+      send.record->is_in_library = 1;
+    }
+  }
+  // Release: pairs with take_offer().
+  send.record->state.store(Offered::kWaiting, std::memory_order_release);
+  if (is_copied) {
+    leave(send);
+  }
+}
+
+/// Helps a receiver that copies in steps. Whether it will need more help.
+bool Engine::serve(Send& send) {
+  SendRecord& record = *send.record;
+  const Offered state = record.state.load(std::memory_order_acquire);
+  const Partner& partner = peers_[send.peer];
+  const auto* data = reinterpret_cast<const std::byte*>(
+      static_cast<std::uintptr_t>(record.address));
+  const std::uint64_t wanted = std::min(record.wanted, send.envelope.size);
+  if (state == Offered::kBoth) {
+    std::byte* target = here(partner, record.target);
+    if (!is_in_library(target, wanted)) {
+      return false;
+    }
+    for (;;) {
+      const std::uint64_t at =
+          record.next.fetch_add(kPieceBytes, std::memory_order_relaxed);
+      if (at >= wanted) {
+        return false;
+      }
+      const std::uint64_t bytes = std::min(kPieceBytes, wanted - at);
+      std::memcpy(target + at, data + at, bytes);
+      // Release: the receiver sees the bytes.
+      record.copied.fetch_add(bytes, std::memory_order_release);
+    }
+  }
+  if (state != Offered::kBounce) {
+    return false;
+  }
+  if (send.block == nullptr) {
+    send.block = pool_.take(kBounceBytes);
+    if (send.block == nullptr) {
+      return true;
+    }
+    record.bounce.store(reinterpret_cast<std::uintptr_t>(send.block),
+                        std::memory_order_release);
+  }
+  std::uint64_t filled = record.filled.load(std::memory_order_relaxed);
+  while (filled < wanted &&
+         // Acquire: the receiver has read the piece that is overwritten.
+         filled - record.drained.load(std::memory_order_acquire) <=
+             kBounceBytes - kPieceBytes) {
+    const std::uint64_t bytes = std::min(kPieceBytes, wanted - filled);
+    std::memcpy(static_cast<std::byte*>(send.block) + filled % kBounceBytes,
+                data + filled, bytes);
+    filled += bytes;
+    record.filled.store(filled, std::memory_order_release);
+  }
+  return filled < wanted;
+}
+
+/// Whether a receiver will ask for more: then the library looks again.
+bool Engine::serve_all() {
+  bool wants_more = false;
+  offered_.find([&](Send& send) {
+    wants_more |= serve(send);
+    return false;
+  });
+  if (wants_more) {
+    // Not seen yet: the next progress serves again.
+    mine_->attention.fetch_add(1, std::memory_order_relaxed);
+    acpx_hurry_progress();
+  }
+  return wants_more;
+}
+
+}  // namespace hmpi

@@ -1,0 +1,87 @@
+// HMPI in this process, from MPI_Init to MPI_Finalize, and the way in of each
+// call.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include "hmpi/comm.h"
+#include "hmpi/engine.h"
+#include "hmpi/gate.h"
+#include "hmpi/requests.h"
+
+namespace hmpi {
+
+/// While messages pass between the processes of this host.
+struct Job {
+  Job(const Settings& settings,
+      const std::vector<Engine::Member>& members,
+      Peer me,
+      const std::vector<int>& world_ranks)
+      : engine(settings, members, me),
+        comms(engine, world_ranks),
+        requests(*this) {}
+
+  Engine engine;
+  Comms comms;
+  Requests requests;
+  /// Whether several threads may call at the same time.
+  bool has_threads = false;
+  /// Whether the processes of this host have a processor each.
+  bool has_processors = false;
+  int highest_tag = 0;
+};
+
+/// The gate of this process. It outlives the job.
+Gate& gate() noexcept;
+
+/// A call of the program: inside of the gate while it lives. False if HMPI is
+/// not at work, or if the MPI below made the call while it works for HMPI:
+/// then the call passes through.
+class Call {
+ public:
+  Call() noexcept;
+
+  ~Call() {
+    if (is_inside_) {
+      leave();
+    }
+  }
+
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  explicit operator bool() const noexcept { return is_inside_; }
+
+  /// Leaves the gate before the end, and the call passes through.
+  void leave() noexcept;
+
+ private:
+  bool is_inside_;
+};
+
+/// Outside of the gate for a block of a call: around a function of the MPI
+/// below that waits for other processes.
+class Outside {
+ public:
+  Outside() noexcept { gate().leave(); }
+
+  ~Outside() { gate().enter(); }
+
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+};
+
+/// The job. Inside of the gate.
+Job& job() noexcept;
+
+/// Joins the other processes of the world, after MPI_Init. If that is not
+/// possible, all messages pass through, and one line says why.
+void begin_job(bool has_threads);
+/// Waits until all messages are received.
+void end_job_of_world();
+
+}  // namespace hmpi

@@ -1,0 +1,212 @@
+// Sends and receives of MPI. A local message becomes a request; any other call
+// passes through.
+#include <cstdlib>
+
+#include "hmpi/api.h"
+#include "hmpi/end_job.h"
+#include "hmpi/packing.h"
+
+namespace hmpi {
+
+void describe_send(Request& request,
+                   Comm& comm,
+                   const void* data,
+                   MPI_Count count,
+                   MPI_Datatype type,
+                   int rank,
+                   int tag,
+                   Mode mode) {
+  request.work = Request::Work::kSend;
+  request.comm = &comm;
+  request.data = const_cast<void*>(data);
+  request.count = count;
+  request.type = type;
+  request.rank = rank;
+  request.wanted_tag = tag;
+  request.mode = mode;
+}
+
+void describe_receive(Request& request,
+                      Comm& comm,
+                      void* data,
+                      MPI_Count count,
+                      MPI_Datatype type,
+                      int rank,
+                      int tag) {
+  describe_send(request, comm, data, count, type, rank, tag, Mode::kStandard);
+  request.work = Request::Work::kReceive;
+}
+
+void wait_for(Request& request) {
+  Job& all = job();
+  const bool is_send = request.work == Request::Work::kSend;
+  wait_until(all,
+             {.send = is_send ? &request.send : nullptr,
+              .peer = is_send ? request.send.peer : request.peer,
+              .is_below = request.twin != MPI_REQUEST_NULL},
+             [&] { return request.is_over(all.engine); });
+}
+
+namespace {
+
+/// A blocking send.
+int send(Comm& comm,
+         const void* data,
+         MPI_Count count,
+         MPI_Datatype type,
+         int rank,
+         int tag,
+         Mode mode) {
+  Request request;
+  describe_send(request, comm, data, count, type, rank, tag, mode);
+  const int code = job().requests.start(request);
+  if (code == MPI_SUCCESS && !request.send.is_complete) {
+    wait_for(request);
+  }
+  return job().requests.finish_blocking(request, MPI_STATUS_IGNORE);
+}
+
+/// A blocking receive.
+int receive(Comm& comm,
+            void* data,
+            MPI_Count count,
+            MPI_Datatype type,
+            int rank,
+            int tag,
+            MPI_Status* status) {
+  // Messages that have come before are matched first.
+  job().engine.progress();
+  Request request;
+  describe_receive(request, comm, data, count, type, rank, tag);
+  const int code = job().requests.start(request);
+  if (code == MPI_SUCCESS && !request.is_complete) {
+    wait_for(request);
+  }
+  return job().requests.finish_blocking(request, status);
+}
+
+/// A send with a request. All sends that are complete at once share a handle.
+int begin_send(Comm& comm,
+               const void* data,
+               MPI_Count count,
+               MPI_Datatype type,
+               int rank,
+               int tag,
+               Mode mode,
+               MPI_Request* request) {
+  Requests& requests = job().requests;
+  Request& made = requests.take();
+  describe_send(made, comm, data, count, type, rank, tag, mode);
+  const int code = requests.start(made);
+  if (code == MPI_SUCCESS && made.send.is_complete) {
+    requests.finish(made, MPI_STATUS_IGNORE);
+    *request = requests.complete_send();
+  } else {
+    *request = made.handle;
+  }
+  return code;
+}
+
+/// The program may free a derived type while the receive is posted.
+void keep_type(Request& request) {
+  const TypeFacts& facts = facts_of(request.type);
+  if (!facts.is_named && !facts.is_plain) {
+    below.Type_dup(request.type, &request.type);
+    request.owns_type = true;
+  }
+}
+
+void keep_persistent(Request& request) {
+  const TypeFacts& facts = facts_of(request.type);
+  request.is_persistent = true;
+  request.is_active = false;
+  if (!facts.is_named) {
+    below.Type_dup(request.type, &request.type);
+    request.owns_type = true;
+  }
+}
+
+Bytes packed_copy(const void* data, MPI_Count count, MPI_Datatype type) {
+  const std::size_t bytes =
+      facts_of(type).size * static_cast<std::size_t>(count);
+  Bytes copy(static_cast<std::byte*>(std::malloc(bytes + 1)));
+  if (copy == nullptr) {
+    end_job("no memory for the " + std::to_string(bytes) +
+            " bytes that MPI_Sendrecv_replace replaces");
+  }
+  pack(data, count, type, copy.get());
+  return copy;
+}
+
+/// A send and a receive that one call waits for. Each is local, and described,
+/// or a request of the MPI below.
+struct Exchange {
+  Request send;
+  Request receive;
+  MPI_Request send_below = MPI_REQUEST_NULL;
+  MPI_Request receive_below = MPI_REQUEST_NULL;
+
+  int begin_send() { return job().requests.start(send); }
+
+  int begin_receive() {
+    job().engine.progress();
+    return job().requests.start(receive);
+  }
+
+  bool is_send_over(Engine& engine) {
+    if (send.work != Request::Work::kNone) {
+      return send.is_over(engine);
+    }
+    int is_done = 0;
+    below.Test(&send_below, &is_done, MPI_STATUS_IGNORE);
+    return is_done != 0;
+  }
+
+  /// Waits for both. The status is the receive's.
+  int wait(MPI_Status* status) {
+    Job& all = job();
+    const bool is_local = receive.work != Request::Work::kNone;
+    int code = MPI_SUCCESS;
+    bool is_sent = false;
+    bool is_received = false;
+    wait_until(
+        all,
+        {.send = send.work != Request::Work::kNone ? &send.send : nullptr,
+         .is_below = !is_local || receive.twin != MPI_REQUEST_NULL ||
+                     send.work == Request::Work::kNone},
+        [&] {
+          is_sent = is_sent || is_send_over(all.engine);
+          if (!is_received && is_local) {
+            is_received = receive.is_over(all.engine);
+          } else if (!is_received) {
+            int is_done = 0;
+            code = below.Test(&receive_below, &is_done, status);
+            is_received = is_done != 0;
+          }
+          return is_sent && is_received;
+        });
+    if (send.work != Request::Work::kNone) {
+      all.requests.finish_blocking(send, MPI_STATUS_IGNORE);
+    }
+    return is_local ? all.requests.finish_blocking(receive, status) : code;
+  }
+};
+
+}  // namespace
+
+// NOLINTBEGIN(bugprone-macro-parentheses): parameters and names
+#define HMPI_COUNT int
+#define HMPI_NAMED(name) name
+#include "hmpi/point_to_point.inc"
+#undef HMPI_COUNT
+#undef HMPI_NAMED
+#if MPI_VERSION >= 4
+#define HMPI_COUNT MPI_Count
+#define HMPI_NAMED(name) name##_c
+#include "hmpi/point_to_point.inc"
+#undef HMPI_COUNT
+#undef HMPI_NAMED
+#endif
+// NOLINTEND(bugprone-macro-parentheses)
+
+}  // namespace hmpi

@@ -1,0 +1,180 @@
+// The requests of local messages. The program has a handle of MPI for each: an
+// inactive persistent request of the MPI below.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "hmpi/comm.h"
+#include "hmpi/operation.h"
+
+namespace hmpi {
+
+struct Job;
+
+enum class Mode { kStandard, kSynchronous, kReady, kBuffered };
+
+/// A send or a receive of the program. Blocking calls have one without a
+/// handle.
+struct Request final : Receive {
+  enum class Work { kNone, kSend, kReceive };
+
+  Work work = Work::kNone;
+  bool is_persistent = false;
+  bool is_active = false;
+  bool is_freed = false;      ///< By the program, while it was active.
+  bool is_cancelled = false;  ///< The result of MPI_Cancel.
+  bool is_below = false;      ///< The twin has filled it: `below_status`.
+  bool owns_type = false;
+  Mode mode = Mode::kStandard;
+
+  Send send;
+  Comm* comm = nullptr;
+  /// The arguments of the call.
+  void* data = nullptr;
+  MPI_Count count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  int rank = 0;  ///< The other end's, or MPI_ANY_SOURCE.
+  int wanted_tag = 0;
+  /// OPI_Take: where the address of the buffer goes.
+  void** taken_into = nullptr;
+
+  MPI_Request handle = MPI_REQUEST_NULL;
+  /// The same receive, posted below.
+  MPI_Request twin = MPI_REQUEST_NULL;
+  bool is_twin_asked = false;  ///< To be cancelled.
+  /// MPI_Isendrecv: the send of a receive, here or below.
+  Request* also = nullptr;
+  MPI_Request also_below = MPI_REQUEST_NULL;
+  MPI_Status below_status{};
+
+  Claim claim(bool is_library_thread) override;
+  /// Posts a twin below if messages may come from other hosts.
+  int post_twin();
+  /// Whether it is complete. Asks the MPI below about a twin.
+  bool is_over(Engine& engine);
+
+ private:
+  bool is_receive_over(Engine& engine);
+};
+
+/// Inside of the gate, all of these.
+class Requests {
+ public:
+  explicit Requests(Job& job);
+  ~Requests();
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
+
+  /// The request behind a handle; null: it belongs to the MPI below.
+  Request* find(MPI_Request handle) const noexcept {
+    for (std::size_t at = hash(handle) >> shift_;; ++at) {
+      Request* entry = table_[at & (table_.size() - 1)];
+      if (entry == nullptr || entry->handle == handle) {
+        return entry;
+      }
+    }
+  }
+
+  /// A free request with a handle.
+  Request& take();
+
+  /// The handle of all sends that were complete at once.
+  MPI_Request complete_send() const noexcept { return complete_send_->handle; }
+
+  /// Begins the send or receive. An error code of MPI.
+  int start(Request& request);
+  /// A receive of a message that was taken by MPI_Mprobe.
+  void start_with(Request& request, Arrived& message);
+
+  /// Writes the results of a request that is over, and ends it. Sets `handle`
+  /// to MPI_REQUEST_NULL unless the request is persistent. The code of its
+  /// error.
+  int finish(Request& request, MPI_Status* status);
+  /// Ends a request without a handle.
+  int finish_blocking(Request& request, MPI_Status* status);
+
+  /// The status of a request that is over, which stays as it is.
+  void describe(Request& request, MPI_Status* status);
+
+  /// MPI_Cancel. A local send goes on.
+  void cancel(Request& request);
+
+  /// MPI_Request_free.
+  void free(Request& request);
+
+  /// Ends the freed requests that are over.
+  void reap();
+
+  bool has_freed() const noexcept { return !freed_.empty(); }
+
+  /// Remembers a duplicate that is known when its request is complete.
+  void expect_duplicate(MPI_Request handle, MPI_Comm* made, std::uint64_t id);
+
+  bool has_duplicates() const noexcept { return !duplicates_.empty(); }
+
+  /// A request of the MPI below is complete, which had this handle.
+  void is_complete_below(MPI_Request handle);
+
+  /// Handles of matched messages.
+  MPI_Message hold(Arrived& message, Comm& comm);
+
+  /// The message behind a handle, which is free then; null: of the MPI below.
+  struct Held {
+    Arrived* message = nullptr;
+    Comm* comm = nullptr;
+  };
+
+  Held release(MPI_Message handle);
+
+ private:
+  struct Duplicate {
+    MPI_Request handle;
+    MPI_Comm* made;
+    std::uint64_t id;
+  };
+
+  static std::uint64_t hash(MPI_Request handle) noexcept {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &handle, sizeof handle);
+    return bits * 0x9E37'79B9'7F4A'7C15;
+  }
+
+  static std::uint64_t key_of(MPI_Message handle) noexcept {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &handle, sizeof handle);
+    return bits;
+  }
+
+  Request& make();
+  void insert(Request& request);
+  void release(Request& request);
+  int start_send(Request& request);
+  void prepare_receive(Request& request);
+  int start_receive(Request& request);
+  int collect(Request& request, MPI_Status* status);
+
+  Job& job_;
+  std::deque<Request> all_;
+  std::vector<Request*> free_;
+  std::vector<Request*> table_;
+  unsigned shift_ = 0;
+  Request* complete_send_ = nullptr;
+  std::vector<Request*> freed_;
+  std::vector<Duplicate> duplicates_;
+
+  MPI_Comm own_ = MPI_COMM_NULL;  ///< Carries the empty messages below.
+  std::vector<MPI_Message> free_messages_;
+  std::unordered_map<std::uint64_t, Held> held_;
+};
+
+/// The status of a null or inactive request, or of a send.
+void set_empty(MPI_Status* status);
+
+}  // namespace hmpi

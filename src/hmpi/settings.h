@@ -1,0 +1,30 @@
+// The settings of HMPI, from the environment. docs/hmpi.md lists them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace hmpi {
+
+struct Settings {
+  /// Bytes that a message carries in its ring, at most kMostInlineBytes.
+  std::size_t inline_bytes = 256;
+  /// Private data up to this many bytes are copied at once.
+  std::size_t copy_bytes = std::size_t{8} << 10;
+  /// A blocking send of up to this many bytes ends without its receiver.
+  std::size_t detach_bytes = std::size_t{64} << 10;
+  /// From this size on both ends copy.
+  std::size_t both_from = std::size_t{256} << 10;
+  /// Bytes of messages that one receiver has not asked for, until further ones
+  /// wait at the sender.
+  std::size_t kept_bytes = std::size_t{16} << 20;
+  /// Whether a receiver may read private memory by the kernel's copy.
+  bool has_kernel_copy = true;
+};
+
+/// Reads HMPI_INLINE, HMPI_COPY, HMPI_DETACH, HMPI_BOTH_FROM, HMPI_KEPT and
+/// HMPI_CMA. A text that is no value of its setting is named in `mistake`, and
+/// nothing else is read.
+Settings read_settings(std::string& mistake);
+
+}  // namespace hmpi

@@ -1,0 +1,97 @@
+// Looks without a pause first, then yields the processor, then sleeps. The
+// times are those in which messages of one host arrive: 0.2 us, a time slice.
+#include "hmpi/waiting.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "acp.h"
+#include "acp/extension.h"
+#include "hmpi/end_job.h"
+
+namespace hmpi {
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::steady_clock;
+
+/// Looks until a call gives its processor away: some 50 us, or little where
+/// another process waits for the processor.
+constexpr unsigned kLooks = 1000;
+constexpr unsigned kLooksWhenCrowded = 20;
+/// A call that has yielded for so long sleeps.
+constexpr microseconds kSleepAfter{300};
+constexpr microseconds kLongestWake{20'000};
+constexpr int kLongestSleepMs = 100;
+
+}  // namespace
+
+/// Gives the processor away by steps: a pause, a yield, a sleep.
+void Waiting::pause() {
+  ++looks_;
+  const unsigned looks = job_.has_processors ? kLooks : kLooksWhenCrowded;
+  if (looks_ < looks) {
+    if (job_.has_threads) {
+      gate().leave();
+      gate().enter();
+    } else {
+      __builtin_ia32_pause();
+    }
+    return;
+  }
+  if (looks_ == looks) {
+    begin_ = steady_clock::now();
+  }
+  if (awaited_.send != nullptr) {
+    job_.engine.detach(*awaited_.send);
+  }
+  gate().leave();
+  ::sched_yield();
+  gate().enter();
+  const auto waited =
+      std::chrono::duration_cast<microseconds>(steady_clock::now() - begin_);
+  if (waited >= next_wake_) {
+    next_wake_ = waited + std::min(waited, kLongestWake);
+    wake();
+  }
+  if (waited < kSleepAfter) {
+    return;
+  }
+  if (!awaited_.is_below || waited >= next_look_at_job_) {
+    next_look_at_job_ = waited + microseconds(1000);
+    sleep();
+  }
+}
+
+/// The process that has to act may be computing, or in a call that passes
+/// through.
+void Waiting::wake() {
+  if (awaited_.peer == kAnyPeer) {
+    job_.engine.wake_all();
+  } else if (awaited_.peer != job_.engine.me()) {
+    job_.engine.wake(awaited_.peer);
+  }
+}
+
+/// While a request of the MPI below is waited for, this only looks at the job.
+void Waiting::sleep() {
+  const auto look = [](void* argument) {
+    auto& waiting = *static_cast<Waiting*>(argument);
+    const Inside inside(gate());
+    return waiting.look() ? 1 : 0;
+  };
+  Engine& engine = job_.engine;
+  engine.begin_sleep();
+  gate().leave();
+  const int result =
+      acpx_wait_until(look, this, awaited_.is_below ? 0 : kLongestSleepMs);
+  gate().enter();
+  engine.end_sleep();
+  if (result < 0) {
+    end_job(std::string("the job is ending: ") + acpx_strerror(acp_errno));
+  }
+}
+
+}  // namespace hmpi
