@@ -6,7 +6,7 @@
 # 1. The table is sorted. Each verdict is "wrapped", or "passes" with a reason that the
 #    top of the table explains.
 # 2. Each function that an installed mpi.h declares has a line.
-# 3. Each line names a function that one mpi.h declares. This is checked only where the
+# 3. Each line names a function that Open MPI or MPICH declares. This is checked only where the
 #    headers of both MPI libraries are installed.
 # 4. If the build folder has libhmpi_*.so, the library defines MPI_X and PMPI_X for
 #    each wrapped function that its mpi.h declares, and for no function that passes.
