@@ -89,3 +89,7 @@ configure_file(${PROJECT_SOURCE_DIR}/src/qmp/qmp-config.in
   ${CMAKE_BINARY_DIR}/package/qmp-config @ONLY)
 install(PROGRAMS ${CMAKE_BINARY_DIR}/package/qmp-config
   DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+if(TARGET hmpi_openmpi OR TARGET hmpi_mpich)
+  include(${PROJECT_SOURCE_DIR}/tools/hmpi/package.cmake)
+endif()
