@@ -1,8 +1,4 @@
-// MPI_Init, MPI_Init_thread and MPI_Finalize; and acp_init and acp_finalize of
-// a program that uses ACP as well: there, HMPI has joined the job already.
-#include <dlfcn.h>
-
-#include "acp.h"
+// MPI_Init, MPI_Init_thread and MPI_Finalize.
 #include "hmpi/api.h"
 
 namespace hmpi {

@@ -30,9 +30,11 @@ namespace hmpi {
 #if MPI_VERSION >= 4
 #define HMPI_BELOW_4(F)                                                       \
   F(Bsend_c) F(Bsend_init_c) F(Comm_idup_with_info) F(Ibsend_c) F(Imrecv_c)   \
-  F(Irecv_c) F(Irsend_c) F(Isend_c) F(Issend_c) F(Mrecv_c) F(Recv_c)          \
-  F(Recv_init_c) F(Rsend_c) F(Rsend_init_c) F(Send_c) F(Send_init_c)          \
-  F(Sendrecv_c) F(Sendrecv_replace_c) F(Ssend_c) F(Ssend_init_c)
+  F(Irecv_c) F(Irsend_c) F(Isend_c) F(Isendrecv) F(Isendrecv_c)               \
+  F(Isendrecv_replace) F(Isendrecv_replace_c) F(Issend_c) F(Mrecv_c)          \
+  F(Recv_c) F(Recv_init_c) F(Rsend_c) F(Rsend_init_c) F(Send_c)               \
+  F(Send_init_c) F(Sendrecv_c) F(Sendrecv_replace_c) F(Ssend_c)               \
+  F(Ssend_init_c)
 #else
 #define HMPI_BELOW_4(F)
 #endif

@@ -158,7 +158,7 @@ class Apart {
     Request* one = is_one ? local_.front().request : nullptr;
     Awaited result;
     for (const Local& each : local_) {
-      result.is_below |= each.request->twin != MPI_REQUEST_NULL;
+      result.is_below |= each.request->waits_below();
     }
     result.is_below |= !below_.empty();
     if (one != nullptr && one->work == Request::Work::kSend) {
@@ -324,10 +324,6 @@ int end_all(Apart& apart, MPI_Status* statuses, int code_below) {
     apart.copy_statuses_below(statuses);
   }
   const bool has_failed = finish_all(apart, statuses);
-  if (statuses != MPI_STATUSES_IGNORE && has_failed &&
-      code_below == MPI_SUCCESS) {
-    return MPI_ERR_IN_STATUS;
-  }
   return has_failed ? MPI_ERR_IN_STATUS : code_below;
 }
 

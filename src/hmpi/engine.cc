@@ -151,11 +151,11 @@ bool Engine::progress(bool is_library_thread) {
 void Engine::begin_sleep() noexcept {
   // Sequentially consistent: pairs with the fence behind each message. Either
   // its sender sees this word, or the next progress() sees the message.
-  mine_->sleeps.store(1, std::memory_order_seq_cst);
+  mine_->sleeps.fetch_add(1, std::memory_order_seq_cst);
 }
 
 void Engine::end_sleep() noexcept {
-  mine_->sleeps.store(0, std::memory_order_relaxed);
+  mine_->sleeps.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Engine::wake(Peer peer) {

@@ -2,7 +2,7 @@
 // of data. docs/hmpi.md has the protocols.
 //
 // One thread at a time, inside of the gate. No function waits for another
-// process, except for a copy that a sender has begun (kDetaching).
+// process.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct PeerMemory {
   std::uint64_t probe_word = 0;     ///< The word: a kernel's copy finds it.
   std::int32_t world_rank = 0;
 
-  /// Not 0: wants a signal when a message arrives.
+  /// Its threads that sleep, and want a signal when a message arrives.
   alignas(64) std::atomic<std::uint64_t> sleeps = 0;
   /// Counts the requests of receivers to its sends (kBoth, kBounce).
   std::atomic<std::uint64_t> attention = 0;
@@ -197,6 +197,8 @@ class Engine {
   static std::unique_ptr<Arrived> copy_of(Peer peer, const Message& message);
   void match(Receive& receive, Peer peer, const Message& message);
   void take_offer(Receive& receive, Peer peer, const Message& message);
+  bool take(Receive& receive);
+  static void end_copy(Receive& receive);
   bool read_private(Peer peer,
                     std::uint64_t from,
                     std::byte* to,

@@ -1,9 +1,7 @@
 // The receiver's half of the engine: draining, matching, and the ways of data.
-#include <sched.h>
 #include <sys/uio.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "acp/extension.h"
@@ -80,12 +78,17 @@ bool Engine::drain(Peer peer, bool is_library_thread) {
     partner.in->pop();
     ++count;
   }
-  if (count != 0 &&
-      partner.in_memory->writer_waits.load(std::memory_order_relaxed) != 0) {
+  if (count == 0) {
+    return false;
+  }
+  // Sequentially consistent: pairs with write(). Either its second look sees
+  // the room, or this look sees that the writer waits.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (partner.in_memory->writer_waits.load(std::memory_order_relaxed) != 0) {
     partner.in_memory->writer_waits.store(0, std::memory_order_relaxed);
     wake(peer);
   }
-  return count != 0;
+  return true;
 }
 
 /// False: the message stays in the ring, and is asked about again.
@@ -190,69 +193,81 @@ void Engine::tell_matched(Partner& partner, std::size_t bytes) {
   }
 }
 
-/// Reads the data that a send record offers: directly, by the kernel's copy, or
-/// in steps together with the sender.
+/// The data are read as soon as the record can be taken.
 void Engine::take_offer(Receive& receive, Peer peer, const Message& message) {
-  SendRecord& record = record_of(peer, message.offer.record);
-  const std::size_t bytes = receive.received;
-  for (int looks = 0;; ++looks) {
-    Offered state = Offered::kWaiting;
-    // Acquire: pairs with detach().
-    if (record.state.compare_exchange_strong(state, Offered::kTaken,
-                                             std::memory_order_acquire)) {
-      break;
-    }
+  receive.record = &record_of(peer, message.offer.record);
+  receive.from = peer;
+  receive.is_taken = false;
+  take(receive);
+  if (!receive.is_complete) {
+    copying_.push_back(&receive);
+  }
+}
+
+/// Takes the record that a message offers, and reads the data: directly, by the
+/// kernel's copy, or in steps together with the sender. False: the sender
+/// is copying its data elsewhere, and may die there, so this is tried again.
+bool Engine::take(Receive& receive) {
+  SendRecord& record = *receive.record;
+  Partner& partner = peers_[receive.from];
+  Offered state = Offered::kWaiting;
+  // Acquire: pairs with detach().
+  if (!record.state.compare_exchange_strong(state, Offered::kTaken,
+                                            std::memory_order_acquire)) {
     if (state != Offered::kDetaching) {
-      end_job("a message of rank " + std::to_string(peers_[peer].rank) +
+      end_job("a message of rank " + std::to_string(partner.rank) +
               " names a record that is not offered: its memory has been "
               "overwritten");
     }
-    if (looks > 100) {
-      ::sched_yield();
-    }
+    return false;
   }
-  const bool is_readable = record.is_in_library != 0 || peer == me_;
+  receive.is_taken = true;
+  const std::size_t bytes = receive.received;
+  const bool is_own = receive.from == me_;
+  const bool is_readable = record.is_in_library != 0 || is_own;
   if (is_readable) {
-    const std::byte* data =
-        peer == me_ ? reinterpret_cast<std::byte*>(
-                          static_cast<std::uintptr_t>(record.address))
-                    : here(peers_[peer], record.address);
-    if (peer != me_ && !is_in_library(data, bytes)) {
-      end_job("a message of rank " + std::to_string(peers_[peer].rank) +
+    const std::byte* data = here(partner, record.address);
+    if (!is_own && !is_in_library(data, bytes)) {
+      end_job("a message of rank " + std::to_string(partner.rank) +
               " has its data outside of library memory: its record has been "
               "overwritten");
     }
-    if (bytes < settings_.both_from || peer == me_ ||
+    if (bytes < settings_.both_from || is_own ||
         !is_in_library(receive.buffer, bytes)) {
       if (bytes != 0) {
         std::memcpy(receive.buffer, data, bytes);
       }
-      record.state.store(Offered::kDone, std::memory_order_release);
-      receive.is_complete = true;
-      return;
+      end_copy(receive);
+      return true;
     }
     record.target = reinterpret_cast<std::uintptr_t>(receive.buffer);
     record.next.store(0, std::memory_order_relaxed);
     record.copied.store(0, std::memory_order_relaxed);
-  } else if (bytes == 0 ||
-             (can_read_private(peer) &&
-              read_private(peer, record.address, receive.buffer, bytes))) {
-    record.state.store(Offered::kDone, std::memory_order_release);
-    receive.is_complete = true;
-    return;
+  } else if (bytes == 0 || (can_read_private(receive.from) &&
+                            read_private(receive.from, record.address,
+                                         receive.buffer, bytes))) {
+    end_copy(receive);
+    return true;
   } else {
     record.bounce.store(0, std::memory_order_relaxed);
     record.filled.store(0, std::memory_order_relaxed);
     record.drained.store(0, std::memory_order_relaxed);
   }
   record.wanted = bytes;
-  receive.record = &record;
-  receive.from = peer;
   // Release: the sender sees the words above.
   record.state.store(is_readable ? Offered::kBoth : Offered::kBounce,
                      std::memory_order_release);
-  ask_attention(peers_[peer]);
-  copying_.push_back(&receive);
+  ask_attention(partner);
+  return true;
+}
+
+/// The receive has its data, and the sender its record back.
+void Engine::end_copy(Receive& receive) {
+  SendRecord& record = *receive.record;
+  receive.record = nullptr;
+  receive.is_complete = true;
+  // Release: the data have been read.
+  record.state.store(Offered::kDone, std::memory_order_release);
 }
 
 void Engine::ask_attention(Partner& partner) {
@@ -264,6 +279,9 @@ void Engine::ask_attention(Partner& partner) {
 
 /// Copies the next part of a copy that takes several steps. Whether it had one.
 bool Engine::go_on(Receive& receive) {
+  if (!receive.is_taken) {
+    return take(receive);
+  }
   SendRecord& record = *receive.record;
   const std::uint64_t wanted = record.wanted;
   bool has_moved = false;
@@ -299,9 +317,7 @@ bool Engine::go_on(Receive& receive) {
     }
   }
   if (copied == wanted) {
-    receive.record = nullptr;
-    receive.is_complete = true;
-    record.state.store(Offered::kDone, std::memory_order_release);
+    end_copy(receive);
     has_moved = true;
   }
   return has_moved;

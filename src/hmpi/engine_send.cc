@@ -54,7 +54,9 @@ bool Engine::write(Partner& partner, const Message& message) {
             " bytes; give each rank a larger heap by ACP_HEAP_SIZE");
   }
   if (!partner.out->write(message)) {
-    partner.out_memory->writer_waits.store(1, std::memory_order_seq_cst);
+    partner.out_memory->writer_waits.store(1, std::memory_order_relaxed);
+    // Sequentially consistent: pairs with drain().
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!partner.out->write(message)) {
       return false;
     }

@@ -24,6 +24,8 @@ Gate g_gate;
 /// Made by MPI_Init, ended by MPI_Finalize.
 Job* g_job = nullptr;
 std::atomic<bool> g_is_at_work{false};
+/// This library has called acp_init, so it calls acp_finalize.
+bool g_has_joined = false;
 /// This thread is inside of the gate, or was when it called the MPI below.
 [[gnu::tls_model("initial-exec")]] thread_local bool t_is_inside = false;
 /// A process that reads this word has proved that it can read this memory.
@@ -76,6 +78,8 @@ int join(std::string& why) {
   } else if (acp_init(nullptr, nullptr) != 0) {
     why = std::string("acp_init: ") + acpx_strerror(acp_errno);
     return -1;
+  } else {
+    g_has_joined = true;
   }
   return number;
 }
@@ -190,12 +194,11 @@ void begin_job(bool has_threads) {
   g_is_at_work.store(true);
 }
 
+namespace {
+
 /// Every process has received its messages when it calls MPI_Finalize. So all
 /// copies have been read after the barrier.
-void end_job_of_world() {
-  if (!g_is_at_work.load()) {
-    return;
-  }
+void end_work() {
   {
     Call call;
     MPI_Request barrier = MPI_REQUEST_NULL;
@@ -211,7 +214,17 @@ void end_job_of_world() {
   acpx_remove_progress(step, nullptr);
   delete g_job;
   g_job = nullptr;
-  acp_finalize();
+}
+
+}  // namespace
+
+void end_job_of_world() {
+  if (g_is_at_work.load()) {
+    end_work();
+  }
+  if (g_has_joined) {
+    acp_finalize();
+  }
 }
 
 }  // namespace hmpi

@@ -81,7 +81,7 @@ Job& job() noexcept;
 /// Joins the other processes of the world, after MPI_Init. If that is not
 /// possible, all messages pass through, and one line says why.
 void begin_job(bool has_threads);
-/// Waits until all messages are received.
+/// Waits until all messages are received, and leaves the ACP job.
 void end_job_of_world();
 
 }  // namespace hmpi

@@ -79,9 +79,11 @@ struct Receive : PostedReceive {
   std::byte* given = nullptr;  ///< The buffer that was passed, or null.
   std::size_t received = 0;    ///< Bytes written.
 
-  /// While it copies with the sender: where it stands.
+  /// From the match of an offer until the data are read: the offer's record and
+  /// sender, and whether this receive has taken the record.
   SendRecord* record = nullptr;
   Peer from = 0;
+  bool is_taken = false;
 };
 
 /// A message that no receive has asked for.

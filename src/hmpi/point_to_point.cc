@@ -43,7 +43,7 @@ void wait_for(Request& request) {
   wait_until(all,
              {.send = is_send ? &request.send : nullptr,
               .peer = is_send ? request.send.peer : request.peer,
-              .is_below = request.twin != MPI_REQUEST_NULL},
+              .is_below = request.waits_below()},
              [&] { return request.is_over(all.engine); });
 }
 

@@ -160,6 +160,14 @@ void Requests::prepare_receive(Request& request) {
   request.given = nullptr;
 }
 
+void Requests::start_below(Request& request) {
+  request.is_active = true;
+  request.is_cancelled = false;
+  ++request.comm->pending;
+  prepare_receive(request);
+  request.is_matched = true;  // It is in no list.
+}
+
 void Requests::start_with(Request& request, Arrived& message) {
   request.is_active = true;
   request.is_cancelled = false;
@@ -250,8 +258,8 @@ bool Request::is_receive_over(Engine& engine) {
 /// The results, for the status and the memory of the program.
 int Requests::collect(Request& request, MPI_Status* status) {
   describe(request, status);
+  request.send.staging.reset();
   if (request.work == Request::Work::kSend) {
-    request.send.staging.reset();
     return MPI_SUCCESS;
   }
   if (request.also != nullptr) {

@@ -46,7 +46,7 @@ struct Request final : Receive {
   void** taken_into = nullptr;
 
   MPI_Request handle = MPI_REQUEST_NULL;
-  /// The same receive, posted below.
+  /// This is the same receive, posted to the MPI below.
   MPI_Request twin = MPI_REQUEST_NULL;
   bool is_twin_asked = false;  ///< To be cancelled.
   /// MPI_Isendrecv: the send of a receive, here or below.
@@ -59,6 +59,11 @@ struct Request final : Receive {
   int post_twin();
   /// Whether it is complete. Asks the MPI below about a twin.
   bool is_over(Engine& engine);
+
+  /// Whether it also waits for the MPI below.
+  bool waits_below() const noexcept {
+    return twin != MPI_REQUEST_NULL || also_below != MPI_REQUEST_NULL;
+  }
 
  private:
   bool is_receive_over(Engine& engine);
@@ -90,6 +95,8 @@ class Requests {
 
   /// Begins the send or receive. An error code of MPI.
   int start(Request& request);
+  /// A receive whose twin is all of it: its message comes from another host.
+  void start_below(Request& request);
   /// A receive of a message that was taken by MPI_Mprobe.
   void start_with(Request& request, Arrived& message);
 
