@@ -424,6 +424,14 @@ MPI_CASE("truncation.mrecv") {
 }
 
 MPI_CASE("truncation.waitall") {
+  // With threads, MPI_Waitall of Open MPI 4.1.4 may wait forever if a request
+  // ends with an error.
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  if (level == MPI_THREAD_MULTIPLE &&
+      !mpi_check::trusts(mpi_check::kIsOpenMpi)) {
+    return;
+  }
   truncate_everywhere([](GuardedBuffer& buffer, int capacity, int source,
                          MPI_Comm comm) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -431,7 +439,10 @@ MPI_CASE("truncation.waitall") {
     MPI_Irecv(buffer.data(), capacity, MPI_BYTE, source, 1, comm, &requests[1]);
     CHECK_EQUAL(error_class(MPI_Waitall(2, requests, statuses)),
                 MPI_ERR_IN_STATUS);
-    CHECK_EQUAL(statuses[0].MPI_ERROR, MPI_SUCCESS);
+    // MPICH 4.0.2 leaves MPI_ERROR of a null request as it is.
+    if (mpi_check::trusts(mpi_check::kIsMpich)) {
+      CHECK_EQUAL(statuses[0].MPI_ERROR, MPI_SUCCESS);
+    }
     return statuses[1].MPI_ERROR;
   });
 }

@@ -2,8 +2,10 @@
 // can fill and check buffers without MPI.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "check.h"
@@ -49,8 +51,9 @@ class Layout {
 
   /// Bytes of a buffer for this many elements.
   std::size_t span(int count) const {
+    const int last = *std::max_element(offsets_.begin(), offsets_.end());
     return static_cast<std::size_t>(count) * static_cast<std::size_t>(extent_) +
-           32;
+           static_cast<std::size_t>(last) + 1;
   }
 
   /// Where this byte of a message lies in the buffer.
