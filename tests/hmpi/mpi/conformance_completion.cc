@@ -457,6 +457,8 @@ MPI_CASE("cancel.race") {
 /// Sends that are freed at once arrive. The ranks tell by a barrier when the
 /// buffers may go.
 MPI_CASE("free.active-send") {
+  // In MPICH 4.0.2, a rank's freed sends to itself do not arrive.
+  if (world_size == 1 && !mpi_check::trusts(mpi_check::kIsMpich)) return;
   const Peers peers = peers_of(1);
   for (const int size : {0, 256, 8192, 300000}) {
     const auto data = contents_of(static_cast<std::size_t>(size), 12);
