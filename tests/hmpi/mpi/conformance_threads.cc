@@ -128,6 +128,9 @@ MPI_THREADS_CASE("threads.matched-probes") {
 
 /// One thread sends in order, while others of its rank use other tags.
 MPI_THREADS_CASE("threads.order") {
+  // In MPICH 4.0.2, threads that send to their own rank wait for receives, and
+  // keep the receiving threads from the lock for minutes.
+  if (world_size == 1 && !mpi_check::trusts(mpi_check::kIsMpich)) return;
   const Peers peers = peers_of(1);
   constexpr int kMessages = 2000;
   on_all_threads([&](int thread) {

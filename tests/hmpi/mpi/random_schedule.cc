@@ -8,7 +8,8 @@ namespace random_matcher {
 
 namespace {
 
-constexpr int kElementBytes = 12;  // of a derived type, as in layout.h
+// A derived type has 12 bytes of data (layout.h).
+constexpr int kElementBytes = 12;
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);

@@ -142,7 +142,7 @@ class Schedule {
   std::map<std::pair<int, int>, Wildcards> wildcards_;
   std::map<ChannelKey, Channel> channels_;
   std::map<ChannelKey, int> numbers_;
-  std::map<int, int> buffered_bytes_;  ///< Of this round, by rank of the world.
+  std::map<int, int> buffered_bytes_;          ///< Key: rank of the world.
   std::vector<std::pair<int, int>> waitable_;  ///< Rank of the world, place.
 };
 
