@@ -17,7 +17,7 @@ using mpi_check::world_size;
 /// All communicators use this tag. Contents tell them apart.
 constexpr int kTag = 1;
 
-/// Who takes part in a communicator, by their ranks in the world.
+/// The members of a group, by their ranks in the world.
 std::vector<int> world_ranks_of(MPI_Group group) {
   int size = 0;
   MPI_Group_size(group, &size);

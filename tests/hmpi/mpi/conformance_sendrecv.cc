@@ -88,7 +88,7 @@ MPI_CASE("sendrecv.uneven") {
 
 enum class Look { kProbe, kIprobe, kMprobe, kImprobe };
 
-/// What a probe found. `message` is set by the matched probes only.
+/// The result of a probe. `message` is set by the matched probes only.
 struct Found {
   MPI_Status status;
   MPI_Message message = MPI_MESSAGE_NULL;

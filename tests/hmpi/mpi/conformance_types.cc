@@ -313,7 +313,7 @@ MPI_CASE("types.empty-and-bottom") {
   MPI_Type_free(&types[1]);
 }
 
-/// What MPI_Pack made travels as MPI_PACKED and is received by the type.
+/// The output of MPI_Pack travels as MPI_PACKED and is received by the type.
 MPI_CASE("types.packed") {
   const Peers peers = peers_of(1);
   const Layout layout = mpi_check::reversed_layout();
