@@ -44,9 +44,12 @@ Requests::~Requests() {
   for (Request& request : all_) {
     below.Request_free(&request.handle);
   }
-  // MPICH asserts that the type of such a receive is a structure of its own.
   for (MPI_Message& message : free_messages_) {
-    below.Mrecv(nullptr, 0, MPI_DOUBLE_INT, &message, MPI_STATUS_IGNORE);
+    below.Mrecv(nullptr, 0, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+  }
+  // They have a receiver now. MPICH loses the message of a send that is freed.
+  for (MPI_Request& sent : empty_sends_) {
+    below.Wait(&sent, MPI_STATUS_IGNORE);
   }
   below.Comm_free(&own_);
 }
@@ -390,7 +393,7 @@ MPI_Message Requests::hold(Arrived& message, Comm& comm) {
     MPI_Message handle = MPI_MESSAGE_NULL;
     below.Isend(nullptr, 0, MPI_BYTE, 0, 0, own_, &sent);
     below.Mprobe(0, 0, own_, &handle, MPI_STATUS_IGNORE);
-    below.Request_free(&sent);
+    empty_sends_.push_back(sent);
     free_messages_.push_back(handle);
   }
   const MPI_Message handle = free_messages_.back();

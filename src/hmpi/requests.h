@@ -177,6 +177,7 @@ class Requests {
   std::vector<Duplicate> duplicates_;
 
   MPI_Comm own_ = MPI_COMM_NULL;  ///< Carries the empty messages below.
+  std::vector<MPI_Request> empty_sends_;
   std::vector<MPI_Message> free_messages_;
   std::unordered_map<std::uint64_t, Held> held_;
 };

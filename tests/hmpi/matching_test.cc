@@ -32,7 +32,7 @@ bool fits(const PostedReceive& receive, Peer peer, std::int32_t tag) {
          (receive.tag == kAnyTag || receive.tag == tag);
 }
 
-/// The rules by the simplest code: what was posted or drained, in order.
+/// The rules by the simplest code: receives and messages, in order.
 class Model {
  public:
   UnexpectedMessage* post(PostedReceive& receive) {

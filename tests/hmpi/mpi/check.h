@@ -142,7 +142,7 @@ inline int error_class(int code) {
   return result;
 }
 
-/// The ranks that this one sends to and receives from in one step of an
+/// The ranks that this rank sends to and receives from in one step of an
 /// exchange between all ranks. Step 0 is the rank itself.
 struct Peers {
   int to;

@@ -32,7 +32,7 @@ std::vector<int> world_ranks_of(MPI_Group group) {
   return in_world;
 }
 
-/// The world ranks of those whom messages on the communicator go to.
+/// The world ranks of the receivers of messages on the communicator.
 std::vector<int> partners_of(MPI_Comm comm) {
   int is_inter = 0;
   MPI_Comm_test_inter(comm, &is_inter);
@@ -531,7 +531,8 @@ MPI_CASE("attributes.compare-and-name") {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/// The class of what each function of point to point says of these arguments.
+/// The class of the error of each function of point to point for these
+/// arguments.
 struct Arguments {
   int count, peer, tag;
   MPI_Datatype type;
@@ -613,7 +614,7 @@ MPI_CASE("errors.classes") {
   CHECK_EQUAL(
       error_class(MPI_Send(buffer_of_errors, 1, MPI_INT, 0, MPI_ANY_TAG, comm)),
       MPI_ERR_TAG);
-  // Nothing of all this disturbs what is right.
+  // None of these errors disturbs correct messages.
   talk(comm, 4);
   MPI_Comm_free(&comm);
 }

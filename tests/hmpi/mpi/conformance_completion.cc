@@ -322,7 +322,7 @@ int is_cancelled(const MPI_Status& status) {
   return flag;
 }
 
-/// A receive that nobody sends to, is cancelled by each way of completion.
+/// A receive without a message is cancelled by each way of completion.
 MPI_CASE("cancel.receive") {
   for (const int source : {MPI_ANY_SOURCE, 0, world_size - 1}) {
     for (int way = 0; way < 4; ++way) {

@@ -241,8 +241,8 @@ MPI_CASE("matching.proc-null") {
     MPI_Status statuses[10];
     MPI_Startall(5, &requests[5]);
     MPI_Waitall(10, requests, statuses);
-    // MPICH 4.0.2 gives other statuses to receives from nobody that have a
-    // request.
+    // MPICH 4.0.2 gives other statuses to receives from MPI_PROC_NULL that have
+    // a request.
     if (mpi_check::trusts(mpi_check::kIsMpich)) {
       if (round == 0) check_null_status(statuses[4]);
       check_null_status(statuses[9]);

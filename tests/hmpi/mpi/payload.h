@@ -1,5 +1,5 @@
 // Contents of messages that follow from a seed, and receive buffers that notice
-// when somebody writes beside them.
+// when a write goes beside them.
 #pragma once
 
 #include <cstddef>

@@ -664,8 +664,8 @@ class Runner {
     }
   }
 
-  /// The request has completed. What a receive got is checked at once if it is
-  /// known, else at the end of the round.
+  /// The request has completed. The data of a receive are checked at once if it
+  /// is known, else at the end of the round.
   void done(Posted& posted) {
     CHECK_EQUAL(posted.is_done, false);
     posted.is_done = true;

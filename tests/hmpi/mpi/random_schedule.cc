@@ -70,7 +70,7 @@ int Schedule::add_message(int comm, int source, int dest, int tag, int size) {
   return static_cast<int>(round_.messages.size()) - 1;
 }
 
-/// Both ends are in the list now. What has a request may be waited for.
+/// Both ends are in the list now. A call with a request may be waited for.
 void Schedule::pair(int send, int receive) {
   Operation& sent = round_.operations[at(send)];
   Operation& received = round_.operations[at(receive)];

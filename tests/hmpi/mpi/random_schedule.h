@@ -9,12 +9,12 @@
 //   3. Every wait stands behind the send and the receive that it waits for.
 // So the first operation of the list that has not ended can always end.
 //
-// A channel is what a kind of receives matches: communicator and receiver, and
-// the source and the tag unless they are wildcards. All receives that one rank
-// posts on one communicator in one round have the same wildcards. The n-th
-// receive of a channel gets its n-th message. With MPI_ANY_SOURCE the order of
-// messages is open, and so rules 1 and 2 count: messages sent before, and none
-// but buffered sends wait.
+// A channel holds the messages that a kind of receives matches: communicator
+// and receiver, and the source and the tag unless they are wildcards. All
+// receives that one rank posts on one communicator in one round have the same
+// wildcards. The n-th receive of a channel gets its n-th message. With
+// MPI_ANY_SOURCE the order of messages is open, and so rules 1 and 2 count:
+// messages sent before, and none but buffered sends wait.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,53 @@
+# Programs in plain MPI, compiled as users compile them, and run by hmpirun over the
+# library: conformance checks each function, and random_matcher random schedules.
+foreach(mpi openmpi mpich)
+  find_program(ACP_MPICXX_${mpi} mpicxx.${mpi})
+  find_program(ACP_MPIEXEC_${mpi} mpiexec.${mpi})
+  if(NOT TARGET hmpi_${mpi} OR NOT ACP_MPICXX_${mpi} OR NOT ACP_MPIEXEC_${mpi})
+    continue()
+  endif()
+  set(folder ${CMAKE_CURRENT_LIST_DIR}/mpi)
+  set(compile ${ACP_MPICXX_${mpi}} -std=c++20 -O1 -Wall -Wextra -Werror -pthread
+    -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
+  file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h)
+  file(GLOB cases CONFIGURE_DEPENDS ${folder}/conformance*.cc)
+  set(conformance ${CMAKE_CURRENT_BINARY_DIR}/conformance_${mpi})
+  set(matcher ${CMAKE_CURRENT_BINARY_DIR}/random_matcher_${mpi})
+  set(objects)
+  foreach(source ${cases})
+    get_filename_component(name ${source} NAME_WE)
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}_${mpi}.o)
+    add_custom_command(OUTPUT ${object}
+      COMMAND ${compile} -c ${source} -o ${object}
+      DEPENDS ${source} ${headers} VERBATIM)
+    list(APPEND objects ${object})
+  endforeach()
+  add_custom_command(OUTPUT ${conformance}
+    COMMAND ${compile} ${objects} -o ${conformance}
+    DEPENDS ${objects} VERBATIM)
+  set(sources ${folder}/random_matcher.cc ${folder}/random_schedule.cc)
+  add_custom_command(OUTPUT ${matcher}
+    COMMAND ${compile} ${sources} -o ${matcher}
+    DEPENDS ${sources} ${headers} VERBATIM)
+  add_custom_target(hmpi_programs_${mpi} ALL DEPENDS ${conformance} ${matcher})
+  add_dependencies(hmpi_programs_${mpi} hmpi_${mpi})
+
+  set(run ${CMAKE_BINARY_DIR}/bin/hmpirun ${ACP_MPIEXEC_${mpi}})
+  if(mpi STREQUAL openmpi)
+    list(APPEND run --oversubscribe)
+  endif()
+  foreach(ranks 1 2 4)
+    add_test(NAME hmpi.conformance.${mpi}.${ranks}
+      COMMAND ${run} -np ${ranks} ${conformance} --strict)
+    list(APPEND tests hmpi.conformance.${mpi}.${ranks})
+  endforeach()
+  foreach(ranks 2 5)
+    add_test(NAME hmpi.random.${mpi}.${ranks}
+      COMMAND ${run} -np ${ranks} ${matcher} --seed ${ranks} --operations 20000)
+    list(APPEND tests hmpi.random.${mpi}.${ranks})
+  endforeach()
+endforeach()
+if(tests)
+  set_tests_properties(${tests} PROPERTIES LABELS hmpi TIMEOUT 300 PROCESSORS 2
+    ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+endif()
