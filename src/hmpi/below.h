@@ -8,9 +8,10 @@ namespace hmpi {
 // The functions that HMPI calls. An MPI-4 library has further ones.
 // clang-format off
 #define HMPI_BELOW(F)                                                         \
-  F(Abort) F(Allreduce) F(Bcast) F(Bsend) F(Bsend_init) F(Cancel)             \
-  F(Cart_create) F(Cart_sub) F(Comm_call_errhandler) F(Comm_create)           \
-  F(Comm_create_group) F(Comm_create_keyval) F(Comm_delete_attr) F(Comm_dup)  \
+  F(Abort) F(Allreduce) F(Bcast) F(Bsend) F(Bsend_init) F(Buffer_attach)      \
+  F(Buffer_detach) F(Cancel) F(Cart_create) F(Cart_sub)                       \
+  F(Comm_call_errhandler) F(Comm_create) F(Comm_create_group)                 \
+  F(Comm_create_keyval) F(Comm_delete_attr) F(Comm_dup)                       \
   F(Comm_dup_with_info) F(Comm_free) F(Comm_get_attr) F(Comm_group)           \
   F(Comm_idup) F(Comm_rank) F(Comm_set_attr) F(Comm_size) F(Comm_split)       \
   F(Comm_split_type) F(Dist_graph_create) F(Dist_graph_create_adjacent)       \
@@ -29,12 +30,12 @@ namespace hmpi {
 
 #if MPI_VERSION >= 4
 #define HMPI_BELOW_4(F)                                                       \
-  F(Bsend_c) F(Bsend_init_c) F(Comm_idup_with_info) F(Ibsend_c) F(Imrecv_c)   \
-  F(Irecv_c) F(Irsend_c) F(Isend_c) F(Isendrecv) F(Isendrecv_c)               \
-  F(Isendrecv_replace) F(Isendrecv_replace_c) F(Issend_c) F(Mrecv_c)          \
-  F(Recv_c) F(Recv_init_c) F(Rsend_c) F(Rsend_init_c) F(Send_c)               \
-  F(Send_init_c) F(Sendrecv_c) F(Sendrecv_replace_c) F(Ssend_c)               \
-  F(Ssend_init_c)
+  F(Bsend_c) F(Bsend_init_c) F(Buffer_attach_c) F(Buffer_detach_c)            \
+  F(Comm_idup_with_info) F(Ibsend_c) F(Imrecv_c) F(Irecv_c) F(Irsend_c)       \
+  F(Isend_c) F(Isendrecv) F(Isendrecv_c) F(Isendrecv_replace)                 \
+  F(Isendrecv_replace_c) F(Issend_c) F(Mrecv_c) F(Recv_c) F(Recv_init_c)      \
+  F(Rsend_c) F(Rsend_init_c) F(Send_c) F(Send_init_c) F(Sendrecv_c)           \
+  F(Sendrecv_replace_c) F(Ssend_c) F(Ssend_init_c)
 #else
 #define HMPI_BELOW_4(F)
 #endif

@@ -118,6 +118,12 @@ class Engine {
   /// Completes a send that is not received yet, if there is memory for a copy.
   void detach(Send& send);
 
+  /// Bytes of buffered sends that are not received yet.
+  std::size_t buffered_bytes() {
+    reclaim(left_.size());
+    return buffered_bytes_;
+  }
+
   /// Wakes a peer, or its library's thread, so that it makes progress.
   void wake(Peer peer);
   /// Wakes all peers that have a ring from or to this process.
@@ -170,6 +176,7 @@ class Engine {
   struct Left {
     SendRecord* record;
     void* block;
+    bool is_buffered;  ///< Whether MPI_Bsend has left it.
   };
 
   void find_library() noexcept;
@@ -187,7 +194,7 @@ class Engine {
                        std::size_t bytes) const noexcept;
   SendRecord* new_record();
   bool flush(Peer peer);
-  void reclaim();
+  void reclaim(std::size_t looks);
   bool serve(Send& send);
   bool serve_all();
 
@@ -223,8 +230,9 @@ class Engine {
   std::size_t posted_ = 0;  ///< Receives that are listed.
   std::deque<Left> left_;
   std::size_t left_bytes_ = 0;
-  List<Send> offered_;             ///< Sends whose record is not done.
-  std::vector<Receive*> copying_;  ///< Receives that copy in steps.
+  std::size_t buffered_bytes_ = 0;  ///< Left by MPI_Bsend.
+  List<Send> offered_;              ///< Sends whose record is not done.
+  std::vector<Receive*> copying_;   ///< Receives that copy in steps.
   std::uint64_t attention_seen_ = 0;
   std::vector<SendRecord*> free_records_;
   Counters counters_;

@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kMostLeftBytes = std::size_t{64} << 20;
 /// Inline data that wait for room in a ring at most, for one peer.
 constexpr std::size_t kMostKeptBytes = std::size_t{1} << 20;
+/// Copies that each further copy looks at, so that it takes a bounded time.
+constexpr std::size_t kLooks = 4;
 /// Records that are taken from the heap at a time.
 constexpr std::size_t kRecordsAtOnce = 64;
 
@@ -132,11 +134,10 @@ SendRecord* Engine::new_record() {
   return record;
 }
 
-/// Copies that their receivers have are free again. Looks at a few in turn, so
-/// that a call takes a bounded time.
-void Engine::reclaim() {
-  constexpr std::size_t kLooks = 4;
-  for (std::size_t i = std::min(kLooks, left_.size()); i != 0; --i) {
+/// Copies that their receivers have are free again. Looks at some of them, in
+/// turn.
+void Engine::reclaim(std::size_t looks) {
+  for (std::size_t i = std::min(looks, left_.size()); i != 0; --i) {
     const Left left = left_.front();
     left_.pop_front();
     // Acquire: the receiver has read the data.
@@ -145,6 +146,9 @@ void Engine::reclaim() {
       continue;
     }
     left_bytes_ -= left.record->size;
+    if (left.is_buffered) {
+      buffered_bytes_ -= left.record->size;
+    }
     pool_.give_back(left.block);
     free_records_.push_back(left.record);
   }
@@ -170,7 +174,7 @@ void Engine::offer(Send& send, const void* data, bool is_in_library) {
 /// The receiver reads a copy in library memory, so the send is complete unless
 /// it is synchronous. False: there is no memory for it.
 bool Engine::copy_and_offer(Send& send) {
-  reclaim();
+  reclaim(kLooks);
   const std::size_t bytes = send.envelope.size;
   if (left_bytes_ + bytes > kMostLeftBytes && !send.is_buffered) {
     return false;
@@ -195,8 +199,11 @@ bool Engine::copy_and_offer(Send& send) {
 
 /// The send is complete, and its copy stays until the receiver has it.
 void Engine::leave(Send& send) {
-  left_.push_back({send.record, send.block});
+  left_.push_back({send.record, send.block, send.is_buffered});
   left_bytes_ += send.envelope.size;
+  if (send.is_buffered) {
+    buffered_bytes_ += send.envelope.size;
+  }
   offered_.remove(send);
   send.record = nullptr;
   send.block = nullptr;
@@ -284,7 +291,7 @@ void Engine::detach(Send& send) {
   }
   bool is_copied = send.block != nullptr;
   if (!is_copied) {
-    reclaim();
+    reclaim(kLooks);
     send.block = pool_.take(bytes);
     is_copied = send.block != nullptr;
     if (is_copied) {

@@ -33,6 +33,8 @@ struct Job {
   /// Whether the processes of this host have a processor each.
   bool has_processors = false;
   int highest_tag = 0;
+  /// Bytes of the buffer that the program has attached for MPI_Bsend.
+  std::size_t attached_bytes = 0;
 };
 
 /// The gate of this process. It outlives the job.

@@ -60,7 +60,10 @@ int send(Comm& comm,
   Request request;
   describe_send(request, comm, data, count, type, rank, tag, mode);
   const int code = job().requests.start(request);
-  if (code == MPI_SUCCESS && !request.send.is_complete) {
+  if (code != MPI_SUCCESS) {
+    return code;
+  }
+  if (!request.send.is_complete) {
     wait_for(request);
   }
   return job().requests.finish_blocking(request, MPI_STATUS_IGNORE);
@@ -98,7 +101,11 @@ int begin_send(Comm& comm,
   Request& made = requests.take();
   describe_send(made, comm, data, count, type, rank, tag, mode);
   const int code = requests.start(made);
-  if (code == MPI_SUCCESS && made.send.is_complete) {
+  if (code != MPI_SUCCESS) {
+    requests.free(made);
+    return code;
+  }
+  if (made.send.is_complete) {
     requests.finish(made, MPI_STATUS_IGNORE);
     *request = requests.complete_send();
   } else {

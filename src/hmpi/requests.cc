@@ -101,7 +101,20 @@ void Requests::release(Request& request) {
   free_.push_back(&request);
 }
 
+/// The copies of buffered sends lie in library memory, and are counted against
+/// the program's buffer. The MPI below counts its own.
+bool Requests::has_buffer(const Request& request) {
+  const std::size_t bytes =
+      facts_of(request.type).size * static_cast<std::size_t>(request.count);
+  return job_.engine.buffered_bytes() + bytes + MPI_BSEND_OVERHEAD <=
+         job_.attached_bytes;
+}
+
 int Requests::start(Request& request) {
+  if (request.mode == Mode::kBuffered && !has_buffer(request)) {
+    below.Comm_call_errhandler(request.comm->handle, MPI_ERR_BUFFER);
+    return MPI_ERR_BUFFER;
+  }
   request.is_active = true;
   request.is_cancelled = false;
   ++request.comm->pending;

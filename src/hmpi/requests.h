@@ -93,7 +93,8 @@ class Requests {
   /// The handle of all sends that were complete at once.
   MPI_Request complete_send() const noexcept { return complete_send_->handle; }
 
-  /// Begins the send or receive. An error code of MPI.
+  /// Begins the send or receive. An error code of MPI: a send has not begun
+  /// then.
   int start(Request& request);
   /// A receive whose twin is all of it: its message comes from another host.
   void start_below(Request& request);
@@ -162,6 +163,7 @@ class Requests {
   Request& make();
   void insert(Request& request);
   void release(Request& request);
+  bool has_buffer(const Request& request);
   int start_send(Request& request);
   void prepare_receive(Request& request);
   int start_receive(Request& request);
