@@ -40,11 +40,13 @@ inline Comm* comm_for_send(
 }
 
 /// A call that passes through, and waits. It goes straight to the MPI below if
-/// nothing on this host needs the process meanwhile; else as a request that
-/// `begin` makes, beside local progress.
+/// nothing on this host needs the process meanwhile, or if its other end `rank`
+/// is MPI_PROC_NULL, which takes no time; else as a request that `begin` makes,
+/// beside local progress.
 template <typename Straight, typename Begin>
-int pass(Call& call, MPI_Status* status, Straight straight, Begin begin) {
-  if (!call || job().engine.is_idle()) {
+int pass(
+    Call& call, int rank, MPI_Status* status, Straight straight, Begin begin) {
+  if (!call || rank == MPI_PROC_NULL || job().engine.is_idle()) {
     if (call) {
       call.leave();
     }

@@ -31,6 +31,13 @@ void set_empty(MPI_Status* status) {
   }
 }
 
+void set_from_null(MPI_Status* status) {
+  set_empty(status);
+  if (status != MPI_STATUS_IGNORE) {
+    status->MPI_SOURCE = MPI_PROC_NULL;
+  }
+}
+
 Requests::Requests(Job& job) : job_(job), table_(kFirstTable) {
   shift_ = 64U - static_cast<unsigned>(std::countr_zero(table_.size()));
   below.Comm_dup(MPI_COMM_SELF, &own_);

@@ -186,5 +186,7 @@ class Requests {
 
 /// The status of a null or inactive request, or of a send.
 void set_empty(MPI_Status* status);
+/// The status of a receive from MPI_PROC_NULL.
+void set_from_null(MPI_Status* status);
 
 }  // namespace hmpi
