@@ -47,7 +47,7 @@ struct PeerMemory {
   std::array<std::atomic<std::uint64_t>, kMostPeers> rings{};
 };
 
-/// Counts the engine's messages, for HMPI_STATS.
+/// Counts the engine's messages, by the way of their data.
 struct Counters {
   std::uint64_t inline_messages = 0;
   std::uint64_t inline_bytes = 0;

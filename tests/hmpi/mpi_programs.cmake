@@ -46,8 +46,16 @@ foreach(mpi openmpi mpich)
       COMMAND ${run} -np ${ranks} ${matcher} --seed ${ranks} --operations 20000)
     list(APPEND tests hmpi.random.${mpi}.${ranks})
   endforeach()
+  # Every message by a record, and private memory through bounce buffers.
+  add_test(NAME hmpi.bounce.${mpi}
+    COMMAND ${run} -np 3 ${conformance} --strict)
+  list(APPEND bounce hmpi.bounce.${mpi})
 endforeach()
 if(tests)
-  set_tests_properties(${tests} PROPERTIES LABELS hmpi TIMEOUT 300 PROCESSORS 2
-    ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+  set_tests_properties(${tests} ${bounce} PROPERTIES LABELS hmpi TIMEOUT 300
+    PROCESSORS 2)
+  set(as_root OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+  set_tests_properties(${tests} PROPERTIES ENVIRONMENT "${as_root}")
+  set_tests_properties(${bounce} PROPERTIES ENVIRONMENT
+    "${as_root};HMPI_CMA=off;HMPI_INLINE=0;HMPI_COPY=0")
 endif()
