@@ -50,7 +50,7 @@ TEST_CASE("printable: a long text is cut between characters",
 
 TEST_CASE("printable: lines stay lines", "[base][printable]") {
   CHECK(printable_lines("a\x1b\nb\r\n\nc") == "a\\x1b\nb\\r\n\nc");
-  CHECK(printable_lines("") == "");
+  CHECK(printable_lines("").empty());
 }
 
 // Texts of launchers, files and other ranks stand in log lines.

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,9 +32,11 @@ std::string flags_at(const void* address) {
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);
   bool is_here = false;
   for (std::string line; std::getline(file, line);) {
-    unsigned long begin = 0;
-    unsigned long end = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
+    std::istringstream words(line);
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    char dash = 0;
+    if (words >> std::hex >> begin >> dash >> end && dash == '-') {
       is_here = wanted >= begin && wanted < end;
     } else if (is_here && line.starts_with("VmFlags:")) {
       return line + " ";

@@ -112,12 +112,12 @@ set(HEAVY_catch_HEADERS "^catch2/")
 set(HEAVY_catch_FILES "^tests/")
 set(HEAVY_catch_INSTEAD "Catch2 is for tests")
 set(HEAVY_streams_HEADERS "^(filesystem|fstream|iostream|iomanip|sstream|future|ranges)$")
-set(HEAVY_streams_FILES "\\.cc$" "^include/scu/sysfunc\\.h$" "^tests/(support/spmd|rdma-vm/not_ready)\\.h$")
+set(HEAVY_streams_FILES "\\.cc$" "^include/scu/sysfunc\\.h$" "^tests/(support/spmd|rdma-vm/not_ready|hmpi/mpi/check)\\.h$")
 set(HEAVY_streams_INSTEAD "include it in the .cc file")
 set(HEAVY_random_HEADERS "^(random|condition_variable)$")
 set(HEAVY_random_FILES "\\.cc$" "^launcher/(daemon_connections|retry_pauses)\\.h$"
   "^src/runtime/(host_watch|pmi_connection)\\.h$"
-  "^tests/(support/spmd|hosts/forger|rdma-vm/(pair|held_writes))\\.h$")
+  "^tests/(support/spmd|hosts/forger|rdma-vm/(pair|held_writes)|hmpi/mpi/random_schedule)\\.h$")
 set(HEAVY_random_INSTEAD "include it in the .cc file")
 
 # ---- Names ----------------------------------------------------------------
