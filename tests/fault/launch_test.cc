@@ -132,11 +132,13 @@ TEST_CASE("launch: a rank ignores the signals that acprun found ignored",
     job::Job run(
         {"bash", "-c",
          before + "exec " + launcher + " grep SigIgn /proc/self/status"});
-    return run.wait(30s).output;
+    const std::string output = run.wait(30s).output;
+    INFO(output);
+    REQUIRE(output.starts_with("SigIgn:"));
+    // The C library has 32 and 33 for its threads, whatever was ignored.
+    return std::stoull(output.substr(7), nullptr, 16) & ~0x1'8000'0000ULL;
   };
-  const std::string by_acprun = ignored_below(ACPRUN " -np 1");
-  CHECK(by_acprun.starts_with("SigIgn:"));
-  CHECK(by_acprun == ignored_below("env"));
+  CHECK(ignored_below(ACPRUN " -np 1") == ignored_below("env"));
 }
 
 // Sanitizers take more address space than any limit that is tested here.

@@ -121,6 +121,15 @@ void* operator new(std::size_t size) {
   }
 }
 
+// A sanitizer's own form would not call the one above.
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 void operator delete(void* memory) noexcept {
   refused::note_free(memory);
   std::free(memory);
