@@ -407,8 +407,8 @@ typedef struct {
   void* arg;
 } acpx_module_t;
 
-/** Adds a module. Before acp_init only; every rank adds the same modules with
- * the same sizes in the same order.
+/** Adds a module. Before acp_init of the program only; every rank adds the same
+ * modules with the same sizes in the same order.
  *
  * acp_init and acp_reset call init in the order of addition. Ranks, operations
  * and acp_sync work then, and the modules' memory is zero on all ranks.
@@ -423,6 +423,36 @@ typedef struct {
  *   ACPX_ALREADY_INITIALIZED, ACPX_FINALIZED, ACPX_NO_MEMORY
  */
 int acpx_add_module(const acpx_module_t* module);
+
+/** Holds the job for a layer above ACP that needs it longer than the program,
+ * or of which the program does not know. Begins the job, as acp_init does, if
+ * the program has not. Collective in that case. Until acpx_release:
+ *
+ * - acp_init of the program succeeds once if the layer has begun the job, with
+ *   the settings that are in force already. Modules may be added before it.
+ * - acp_finalize of the program ends the program's modules, and meets the other
+ *   ranks. The job goes on.
+ * - acp_reset fails.
+ *
+ * Memory that acpx_pointer has given stays valid in this process until it ends,
+ * also after acpx_release. In a child made by fork() it is a private copy: what
+ * the child writes there no other process sees. The child may still see what
+ * others write into pages that it has not written. Thread-safe. Blocks until
+ * all ranks have joined.
+ *
+ * @return 0, or -1: ACPX_ALREADY_INITIALIZED (held already), ACPX_FINALIZED,
+ *   and the codes of acp_init
+ */
+int acpx_hold(void);
+
+/** Ends acpx_hold, and the job with it, as acp_finalize does, unless the
+ * program is still between its acp_init and acp_finalize. Every rank that holds
+ * the job calls it. Blocks as acp_finalize does.
+ *
+ * @return 0, or -1: ACPX_INVALID_ARGUMENT (no hold is in force), and the codes
+ *   of acp_finalize
+ */
+int acpx_release(void);
 
 /** Where a module's memory of a rank begins, aligned to 64 bytes. By it, a
  * layer finds its peers without the program's starter memory. Does not block.

@@ -6,7 +6,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "api/current_task.h"
+#include "api/life.h"
 #include "base/log.h"
 #include "middle/modules.h"
 
@@ -21,6 +24,12 @@ bool g_is_forked_child = false;
 /// child does not have may hold any other. It destroys nothing, because the
 /// destructors of the task would use sockets and memory of the parent's job.
 void after_fork_in_child() {
+  if (!leave_held_memory()) {
+    log_warning(
+        "pid {}, a child made by fork(): mapping the job's memory privately: "
+        "{}; what this child writes into that memory, its parent sees",
+        ::getpid(), errno_text(errno));
+  }
   if (g_settings.load(std::memory_order_relaxed) == nullptr) {
     return;  // The parent was not between acp_init and acp_finalize.
   }

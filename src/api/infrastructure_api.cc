@@ -86,6 +86,13 @@ int acp_sync(void) {
 int acp_reset(int rank) {
   if (acp::runtime::Task* mine = task()) {
     if (lacks_memory("acp_reset")) return -1;
+    if (acp::api::is_held()) {
+      acp::log_error(
+          "acp_reset: a layer above has memory in this job (acpx_hold), so the "
+          "job cannot begin again; HMPI does that from MPI_Init to "
+          "MPI_Finalize");
+      return as_int(Status::kUnsupported);
+    }
     const acp::MustNotFail must_not_fail;
     return as_int(mine->reset(rank));
   }
@@ -93,15 +100,23 @@ int acp_reset(int rank) {
   return -1;
 }
 
+int acpx_hold(void) {
+  return as_int(acp::api::hold());
+}
+
+int acpx_release(void) {
+  return as_int(acp::api::release());
+}
+
 /// Refuses calls beside and after a job before it touches the list: modules are
-/// read-only once the task is made.
+/// read-only while the program is in the job.
 int acpx_add_module(const acpx_module_t* module) {
   acp::api::prepare_early_log();
   if (acp::api::is_forked_child()) {
     fail_without_task();
     return -1;
   }
-  if (task() != nullptr || acp::api::is_finalized()) {
+  if (!acp::api::may_add_modules()) {
     // A layer above, such as QMP, may have named the function called.
     const char* outer = acp::gma::call_name();
     acp::log_error("{}: has to be called before acp_init",

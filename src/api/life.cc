@@ -35,7 +35,26 @@ namespace acp::api {
 
 namespace {
 
-std::mutex g_life_mutex;  // guards making the task
+std::mutex g_life_mutex;  // guards making the task, and g_holder
+
+/// What the program has called, while a layer above holds the job.
+enum class Program { kNotJoined, kJoined, kHasLeft };
+
+/// The hold of a layer above. Program modules may come after it.
+struct Holder {
+  bool holds = false;
+  Program program = Program::kNotJoined;
+};
+
+// Written under the mutex; may_add_modules() and the like read it.
+std::atomic<Holder> g_holder{};
+
+/// The memory of the job that a layer has held. It stays mapped.
+Immortal<protocol::HostSegment>& held_segment() {
+  static Immortal<protocol::HostSegment> segment;
+  return segment;
+}
+
 // Written under the mutex. An error line of any thread may ask is_finalized().
 std::atomic<bool> g_has_been_initialized{false};
 
@@ -199,6 +218,24 @@ Status begin_job(int* argc, char*** argv) {
   return modules().init();
 }
 
+/// A layer above has begun the job. The settings are in force, so the options
+/// of the library in the program's arguments are only removed.
+Status join_held_job(int* argc, char*** argv) {
+  if (argc != nullptr && argv != nullptr) {
+    Settings unused = *g_settings.load(std::memory_order_relaxed);
+    if (const Status status = runtime::take_arguments(argc, argv, unused);
+        status != Status::kOk) {
+      return status;
+    }
+  }
+  const MustNotFail must_not_fail;
+  const Status status = task()->join_program();
+  if (status == Status::kOk) {
+    g_holder.store({.holds = true, .program = Program::kJoined});
+  }
+  return status;
+}
+
 Status begin_job_or_refuse(int* argc, char*** argv) {
   try {
     return begin_job(argc, argv);
@@ -215,20 +252,11 @@ runtime::Modules& modules() {
   return *modules;
 }
 
-/// The lock makes two threads that call acp_init at once see each other. The
-/// reserve comes first: from then on an allocation that fails once does not
-/// matter.
-Status init(int* argc, char*** argv) {
-  if (is_forked_child()) {
-    return refuse_forked_child("acp_init");
-  }
-  const std::lock_guard lock(g_life_mutex);
-  if (g_has_been_initialized) {
-    const Status status =
-        is_finalized() ? Status::kFinalized : Status::kAlreadyInitialized;
-    log_error("acp_init: {}", status_text(status));
-    return status;
-  }
+namespace {
+
+/// The reserve comes first: from then on an allocation that fails once does not
+/// matter. Under the lock.
+Status begin(int* argc, char*** argv) {
   if (!take_memory_reserve(&end_job_without_memory)) {
     return refuse_for_memory();
   }
@@ -240,16 +268,9 @@ Status init(int* argc, char*** argv) {
   return status;
 }
 
-Status finalize() {
-  if (is_forked_child()) {
-    return refuse_forked_child("acp_finalize");
-  }
-  const std::lock_guard lock(g_life_mutex);
+/// Leaves the job, under the lock.
+Status end() {
   runtime::Task* mine = task();
-  if (mine == nullptr) {
-    fail_without_task("acp_finalize");
-    return static_cast<Status>(error_number());
-  }
   const MustNotFail must_not_fail;
   const Status status = mine->finalize();
   g_is_running.store(false, std::memory_order_release);
@@ -257,6 +278,102 @@ Status finalize() {
   std::destroy_at(mine);
   give_back_memory_reserve();
   return status;
+}
+
+}  // namespace
+
+/// The lock makes two threads that call acp_init at once see each other.
+Status init(int* argc, char*** argv) {
+  if (is_forked_child()) {
+    return refuse_forked_child("acp_init");
+  }
+  const std::lock_guard lock(g_life_mutex);
+  const Holder holder = g_holder.load();
+  if (holder.holds && holder.program == Program::kNotJoined) {
+    return join_held_job(argc, argv);
+  }
+  if (g_has_been_initialized) {
+    const bool is_over = is_finalized() || holder.program == Program::kHasLeft;
+    const Status status =
+        is_over ? Status::kFinalized : Status::kAlreadyInitialized;
+    log_error("acp_init: {}", status_text(status));
+    return status;
+  }
+  return begin(argc, argv);
+}
+
+Status finalize() {
+  if (is_forked_child()) {
+    return refuse_forked_child("acp_finalize");
+  }
+  const std::lock_guard lock(g_life_mutex);
+  const Holder holder = g_holder.load();
+  if (task() == nullptr ||
+      (holder.holds && holder.program != Program::kJoined)) {
+    fail_without_task("acp_finalize");
+    return static_cast<Status>(error_number());
+  }
+  if (!holder.holds) {
+    return end();
+  }
+  const MustNotFail must_not_fail;
+  const Status status = task()->leave_program();
+  g_holder.store({.holds = true, .program = Program::kHasLeft});
+  return status;
+}
+
+/// The mapping outlives the task from here on.
+Status hold() {
+  if (is_forked_child()) {
+    return refuse_forked_child("acpx_hold");
+  }
+  const std::lock_guard lock(g_life_mutex);
+  if (is_finalized() || is_held()) {
+    const Status status =
+        is_held() ? Status::kAlreadyInitialized : Status::kFinalized;
+    log_error("acpx_hold: {}", status_text(status));
+    return status;
+  }
+  const bool has_joined = task() != nullptr;
+  if (!has_joined) {
+    if (const Status status = begin(nullptr, nullptr); status != Status::kOk) {
+      return status;
+    }
+  }
+  *held_segment() = task()->segment();
+  g_holder.store(
+      {.holds = true,
+       .program = has_joined ? Program::kJoined : Program::kNotJoined});
+  return Status::kOk;
+}
+
+Status release() {
+  if (is_forked_child()) {
+    return refuse_forked_child("acpx_release");
+  }
+  const std::lock_guard lock(g_life_mutex);
+  const Holder holder = g_holder.load();
+  if (!holder.holds) {
+    log_error("acpx_release: no acpx_hold is in force");
+    return Status::kInvalidArgument;
+  }
+  g_holder.store({});
+  return holder.program == Program::kJoined ? Status::kOk : end();
+}
+
+bool is_held() noexcept {
+  return g_holder.load(std::memory_order_relaxed).holds;
+}
+
+bool may_add_modules() noexcept {
+  const Holder holder = g_holder.load(std::memory_order_relaxed);
+  return holder.holds ? holder.program == Program::kNotJoined
+                      : task() == nullptr && !is_finalized();
+}
+
+bool leave_held_memory() noexcept {
+  const protocol::HostSegment& segment = *held_segment();
+  return segment.base() == nullptr || segment.make_private();
 }
 
 bool is_finalized() noexcept {

@@ -170,6 +170,19 @@ module acp_extension
       integer(c_int) :: acpx_pointers_agree
     end function
 
+    !> Holds the job for a layer above ACP that needs it longer than the program,
+    !> and begins it if the program has not.
+    function acpx_hold() bind(C, name='acpx_hold')
+      import
+      integer(c_int) :: acpx_hold
+    end function
+
+    !> Ends acpx_hold, and the job unless the program is still in it.
+    function acpx_release() bind(C, name='acpx_release')
+      import
+      integer(c_int) :: acpx_release
+    end function
+
     !> Returns the free blocks that this rank keeps at hand (convention 3 of
     !> acp/malloc.h) to their heaps, so that other ranks can have them.
     function acpx_trim_malloc() bind(C, name='acpx_trim_malloc')

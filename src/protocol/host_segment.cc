@@ -17,6 +17,7 @@
 #include <functional>
 #include <new>
 #include <numeric>
+#include <utility>
 
 #include "base/file_size_signal.h"
 #include "base/host_facts.h"
@@ -331,6 +332,20 @@ Result<UniqueFd> create_host_segment(const HostPlan& plan) {
   return fd;
 }
 
+struct HostSegment::Mapping {
+  Mapping(void* base_in, std::size_t bytes_in, UniqueFd file_in)
+      : base(base_in), bytes(bytes_in), file(std::move(file_in)) {}
+
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  ~Mapping() { ::munmap(base, bytes); }
+
+  void* base;
+  std::size_t bytes;
+  UniqueFd file;
+};
+
 /// The header is read from the file and checked before anything is mapped,
 /// since it says how many bytes to map.
 Result<HostSegment> HostSegment::map(int fd) {
@@ -363,31 +378,27 @@ Result<HostSegment> HostSegment::map(int fd) {
   }
   HostSegment segment;
   segment.base_ = static_cast<std::byte*>(base);
-  segment.bytes_ = header.total_bytes;
+  segment.mapping_ = std::make_shared<const Mapping>(
+      base, header.total_bytes, UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)));
   limit_core_dump(segment);
   return segment;
+}
+
+bool HostSegment::make_private() const noexcept {
+  const Mapping& mapping = *mapping_;
+  if (::mmap(mapping.base, mapping.bytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, mapping.file.get(),
+             0) == MAP_FAILED) {
+    return false;
+  }
+  limit_core_dump(*this);
+  return true;
 }
 
 void HostSegment::dump_own_slice(std::uint32_t slot) const noexcept {
   keep_in_core_dump(slice(slot), header().module_offset + kRuntimeWordBytes);
   keep_in_core_dump(slice(slot) + header().starter_offset,
                     std::min(header().starter_bytes, kStarterBytesInCoreDump));
-}
-
-HostSegment::HostSegment(HostSegment&& other) noexcept
-    : base_(std::exchange(other.base_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-
-HostSegment& HostSegment::operator=(HostSegment&& other) noexcept {
-  std::swap(base_, other.base_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-HostSegment::~HostSegment() {
-  if (base_ != nullptr) {
-    ::munmap(base_, bytes_);
-  }
 }
 
 std::atomic<std::uint32_t>* HostSegment::proc_of_rank() const noexcept {

@@ -438,17 +438,10 @@ inline constexpr std::uint32_t kSlicesInCoreDump = 64;
 /// Bytes of its own starter memory that a process has in its core dump.
 inline constexpr std::uint64_t kStarterBytesInCoreDump = 1 << 20;
 
-/// A mapping of a host segment. The destructor unmaps it, and pointers into it
-/// are valid until then. Thread-safe after map().
+/// A mapping of a host segment. Copies share it. The last one unmaps it, and
+/// pointers into it are valid until then. Thread-safe after map().
 class HostSegment {
  public:
-  HostSegment() = default;
-  HostSegment(HostSegment&& other) noexcept;
-  HostSegment& operator=(HostSegment&& other) noexcept;
-  HostSegment(const HostSegment&) = delete;
-  HostSegment& operator=(const HostSegment&) = delete;
-  ~HostSegment();
-
   /// Maps the segment after a check of magic, version and size. Failures,
   /// logged: kProtocol, kSystem, kNoMemory. Core dumps get headers and tables
   /// only. The kernel touches every page that it dumps, so a whole dump would
@@ -458,6 +451,11 @@ class HostSegment {
   /// Adds parts of the process's own slice to its core dump, for debuggers: the
   /// command ring, the runtime's words and the start of starter memory.
   void dump_own_slice(std::uint32_t slot) const noexcept;
+
+  /// In a child made by fork(): from now on the child's stores reach no other
+  /// process. A page that the child has not written may still change when
+  /// another process writes it. False, with errno: the kernel refuses that.
+  bool make_private() const noexcept;
 
   std::byte* base() const noexcept { return base_; }
 
@@ -495,10 +493,13 @@ class HostSegment {
   KeyEntry* keys(std::uint32_t slot) const noexcept;
 
  private:
+  /// Unmaps the memory at its end. The file is for make_private().
+  struct Mapping;
+
   std::span<std::byte> card_at(std::uint64_t index) const noexcept;
 
   std::byte* base_ = nullptr;
-  std::size_t bytes_ = 0;
+  std::shared_ptr<const Mapping> mapping_;
 };
 
 }  // namespace acp::protocol

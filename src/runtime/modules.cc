@@ -4,6 +4,9 @@
 // engine or of progress may be held.
 #include "runtime/modules.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/log.h"
 
 namespace acp::runtime {
@@ -30,25 +33,36 @@ Result<int> Modules::add_to(std::vector<Entry>& entries,
               kMaxModules);
     return Status::kNoMemory;
   }
-  entries.push_back({module, module.name, 0});
+  entries.push_back({.module = module, .name = module.name});
   return static_cast<int>(entries.size() - 1);
+}
+
+void Modules::clear_own() {
+  own_.clear();
+  laid_out_ = 0;
+  for (Entry& entry : entries_) {
+    entry.has_memory = false;
+  }
 }
 
 /// Each module's memory starts on a cache line of its own.
 Status Modules::lay_out(std::uint64_t available) {
-  std::uint64_t offset = 0;
   for (std::vector<Entry>* entries : {&own_, &entries_}) {
     for (Entry& entry : *entries) {
-      entry.offset = offset;
+      if (entry.has_memory) {
+        continue;
+      }
       const std::uint64_t bytes = (entry.module.bytes + 63) / 64 * 64;
-      if (bytes < entry.module.bytes || bytes > available - offset) {
+      if (bytes < entry.module.bytes || bytes > available - laid_out_) {
         log_error(
             "module {} wants {} bytes of library memory, {} are left: set "
             "ACP_MODULE_MEMORY higher",
-            entry.name, entry.module.bytes, available - offset);
+            entry.name, entry.module.bytes, available - laid_out_);
         return Status::kNoMemory;
       }
-      offset += bytes;
+      entry.offset = laid_out_;
+      entry.has_memory = true;
+      laid_out_ += bytes;
     }
   }
   return Status::kOk;
@@ -59,11 +73,13 @@ std::uint64_t Modules::fingerprint() const {
   const auto add = [&hash](std::uint64_t value) {
     hash = (hash ^ value) * 0x100000001b3;
   };
-  for (const Entry* entry : in_order()) {
-    for (const char letter : entry->name) {
-      add(static_cast<unsigned char>(letter));
+  for (const std::vector<Entry>* entries : {&own_, &entries_}) {
+    for (const Entry& entry : *entries) {
+      for (const char letter : entry.name) {
+        add(static_cast<unsigned char>(letter));
+      }
+      add(entry.module.bytes);
     }
-    add(entry->module.bytes);
   }
   return hash;
 }
@@ -80,42 +96,45 @@ Result<std::uint64_t> Modules::offset(int module) const {
   return Status::kInvalidArgument;
 }
 
-std::vector<const Modules::Entry*> Modules::in_order() const {
-  std::vector<const Entry*> all;
-  for (const std::vector<Entry>* entries : {&own_, &entries_}) {
-    for (const Entry& entry : *entries) {
-      all.push_back(&entry);
-    }
-  }
-  return all;
-}
-
-Status Modules::init() const {
-  const std::vector<const Entry*> all = in_order();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const acpx_module_t& module = all[i]->module;
-    if (module.init != nullptr && module.init(module.arg) != 0) {
-      log_error("module {}: its init function failed", all[i]->name);
-      fini_first(all, i, LogLevel::kWarning);
-      return Status::kSystem;
+Status Modules::init() {
+  std::vector<Entry*> begun;
+  for (std::vector<Entry>* entries : {&own_, &entries_}) {
+    for (Entry& entry : *entries) {
+      const acpx_module_t& module = entry.module;
+      if (entry.has_begun) {
+        continue;
+      }
+      if (module.init != nullptr && module.init(module.arg) != 0) {
+        log_error("module {}: its init function failed", entry.name);
+        std::for_each(begun.rbegin(), begun.rend(),
+                      [](Entry* one) { end(*one, LogLevel::kWarning); });
+        return Status::kSystem;
+      }
+      entry.has_begun = true;
+      begun.push_back(&entry);
     }
   }
   return Status::kOk;
 }
 
-void Modules::fini(LogLevel level) const {
-  const std::vector<const Entry*> all = in_order();
-  fini_first(all, all.size(), level);
+void Modules::fini(LogLevel level) {
+  for (std::vector<Entry>* entries : {&entries_, &own_}) {
+    std::for_each(entries->rbegin(), entries->rend(),
+                  [level](Entry& entry) { end(entry, level); });
+  }
 }
 
-void Modules::fini_first(const std::vector<const Entry*>& entries,
-                         std::size_t count,
-                         LogLevel level) {
-  for (std::size_t i = count; i > 0; --i) {
-    const acpx_module_t& module = entries[i - 1]->module;
-    if (module.fini != nullptr && module.fini(module.arg) != 0) {
-      log(level, "module {}: its fini function failed", entries[i - 1]->name);
-    }
+void Modules::fini_of_program() {
+  std::for_each(entries_.rbegin(), entries_.rend(),
+                [](Entry& entry) { end(entry, LogLevel::kWarning); });
+}
+
+/// Calls the fini function of a module that has begun.
+void Modules::end(Entry& entry, LogLevel level) {
+  const acpx_module_t& module = entry.module;
+  if (std::exchange(entry.has_begun, false) && module.fini != nullptr &&
+      module.fini(module.arg) != 0) {
+    log(level, "module {}: its fini function failed", entry.name);
   }
 }
 

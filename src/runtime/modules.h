@@ -14,8 +14,7 @@
 namespace acp::runtime {
 
 /// The modules of this process: the library's own, then the program's, each
-/// in the order in which they were added. Added before the task is made, by
-/// one thread; read-only afterwards.
+/// in the order in which they were added. One thread at a time.
 class Modules {
  public:
   /// Most modules of a program. Modules of the library are numbered from
@@ -31,10 +30,10 @@ class Modules {
   Result<int> add_own(const acpx_module_t& module);
 
   /// Forgets the library's own modules, for another acp_init.
-  void clear_own() { own_.clear(); }
+  void clear_own();
 
-  /// Gives each module its memory. kNoMemory, logged, when `available` bytes
-  /// are too few.
+  /// Gives memory to each module that has none. kNoMemory, logged, when
+  /// `available` bytes are too few for all.
   [[nodiscard]] Status lay_out(std::uint64_t available);
 
   /// A hash of names, sizes and order: equal on ranks with the same modules.
@@ -44,28 +43,32 @@ class Modules {
   /// kInvalidArgument.
   Result<std::uint64_t> offset(int module) const;
 
-  /// Calls the init functions in order. When one fails, calls the fini
-  /// functions of the modules before it and returns kSystem, logged.
-  [[nodiscard]] Status init() const;
-  /// Calls the fini functions in reverse order. A failure is logged at `level`.
-  void fini(LogLevel level = LogLevel::kWarning) const;
+  /// Calls the init functions of the modules that have not begun, in order.
+  /// When one fails, calls the fini functions of the modules that this call has
+  /// begun, and returns kSystem, logged.
+  [[nodiscard]] Status init();
+  /// Calls the fini functions of the modules that have begun, in reverse order.
+  /// A failure is logged at `level`.
+  void fini(LogLevel level = LogLevel::kWarning);
+  /// Does so for the program's modules alone.
+  void fini_of_program();
 
  private:
   struct Entry {
     acpx_module_t module;
     std::string name;
-    std::uint64_t offset;
+    std::uint64_t offset = 0;
+    bool has_memory = false;
+    bool has_begun = false;
   };
 
   static Result<int> add_to(std::vector<Entry>& entries,
                             const acpx_module_t& module);
-  std::vector<const Entry*> in_order() const;
-  static void fini_first(const std::vector<const Entry*>& entries,
-                         std::size_t count,
-                         LogLevel level);
+  static void end(Entry& entry, LogLevel level);
 
   std::vector<Entry> own_;      ///< Modules of the library.
   std::vector<Entry> entries_;  ///< Modules of the program.
+  std::uint64_t laid_out_ = 0;  ///< Bytes that modules have.
 };
 
 }  // namespace acp::runtime

@@ -325,15 +325,55 @@ Status Task::leave() {
   return Status::kOk;
 }
 
-/// The other ranks would wait for a rank that has failed to leave. And its
-/// program may return 0, so the job ends here, with another status.
 Status Task::finalize() {
-  const Status status = leave();
+  return end_after("acp_finalize", leave());
+}
+
+/// The other ranks would wait for a rank that has failed to join or to leave.
+/// And its program may return 0, so the job ends here, with another status.
+Status Task::end_after(const char* function, Status status) {
   if (status != Status::kOk && !protocol::is_ending(segment_)) {
     bootstrap_->abort(
-        1, fmt::format("acp_finalize has failed: {}", status_text(status)));
+        1, fmt::format("{} has failed: {}", function, status_text(status)));
   }
   return status;
+}
+
+/// The ranks compare their modules again, as in start(). The first barrier is
+/// for that comparison: a slower rank may still be in it.
+Status Task::join_program() {
+  const gma::CallScope call("acp_init");
+  Status status = modules_.lay_out(segment_.header().module_bytes);
+  if (status != Status::kOk) {
+    return status;
+  }
+  waits_.enter(protocol::WaitKind::kInit, protocol::kNoSlot);
+  status = collective();
+  segment_.published(bootstrap_->proc())
+      .modules.store(modules_.fingerprint(), std::memory_order_relaxed);
+  status = status == Status::kOk ? collective() : status;
+  waits_.leave();
+  if (status != Status::kOk) {
+    return status;
+  }
+  return modules_agree() ? modules_.init() : Status::kInvalidArgument;
+}
+
+Status Task::leave_program() {
+  const gma::CallScope call("acp_finalize");
+  return end_after("acp_finalize", leave_modules());
+}
+
+Status Task::leave_modules() {
+  modules_.fini_of_program();
+  const Status drained = drain(protocol::WaitKind::kFinalize);
+  if (drained != Status::kOk) {
+    return drained;
+  }
+  waits_.enter(protocol::WaitKind::kFinalize, protocol::kNoSlot);
+  const Status met = collective();
+  waits_.leave();
+  return met;
 }
 
 /// All ranks meet in acp_reset. They agree on the new numbers next, and a

@@ -58,6 +58,14 @@ class Task {
     return sync_->wait(deadline);
   }
 
+  /// For a program that joins a job which a layer above has begun: gives the
+  /// program's modules their memory, and begins them.
+  [[nodiscard]] Status join_program();
+  /// For a program that leaves a job which a layer above holds: ends the
+  /// program's modules, and meets the other ranks. The job goes on. A failure
+  /// ends the job with status 1.
+  [[nodiscard]] Status leave_program();
+
   /// kBadRank, logged: the new numbers are no numbering; the old ones stay.
   [[nodiscard]] Status reset(int new_rank);
   /// Prints and ends the job and this process.
@@ -119,6 +127,8 @@ class Task {
 
   gmm::Rank rank() const noexcept { return space().my_rank(); }
 
+  const protocol::HostSegment& segment() const noexcept { return segment_; }
+
  private:
   [[noreturn]] void leave_aborted(std::string_view why);
   Status open(const NetTransportFactory& make_net_transport);
@@ -127,6 +137,8 @@ class Task {
   void watch_neighbor();
   Status start();
   Status leave();
+  Status leave_modules();
+  Status end_after(const char* function, Status status);
   bool modules_agree() const;
   std::uint32_t leader_of(std::uint32_t proc) const;
   bool networks_agree() const;
