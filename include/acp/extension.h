@@ -426,7 +426,7 @@ int acpx_add_module(const acpx_module_t* module);
 
 /** Holds the job for a layer above ACP that needs it longer than the program,
  * or of which the program does not know. Begins the job, as acp_init does, if
- * the program has not. Collective in that case. Until acpx_release:
+ * the program has not. Collective in that case. Until acpx_release_job:
  *
  * - acp_init of the program succeeds once if the layer has begun the job, with
  *   the settings that are in force already. Modules may be added before it.
@@ -435,24 +435,24 @@ int acpx_add_module(const acpx_module_t* module);
  * - acp_reset fails.
  *
  * Memory that acpx_pointer has given stays valid in this process until it ends,
- * also after acpx_release. In a child made by fork() it is a private copy: what
- * the child writes there no other process sees. The child may still see what
- * others write into pages that it has not written. Thread-safe. Blocks until
- * all ranks have joined.
+ * also after acpx_release_job. In a child made by fork() it is a private copy:
+ * what the child writes there no other process sees. The child may still see
+ * what others write into pages that it has not written. Thread-safe. Blocks
+ * until all ranks have joined.
  *
  * @return 0, or -1: ACPX_ALREADY_INITIALIZED (held already), ACPX_FINALIZED,
  *   and the codes of acp_init
  */
-int acpx_hold(void);
+int acpx_hold_job(void);
 
-/** Ends acpx_hold, and the job with it, as acp_finalize does, unless the
+/** Ends acpx_hold_job, and the job with it, as acp_finalize does, unless the
  * program is still between its acp_init and acp_finalize. Every rank that holds
  * the job calls it. Blocks as acp_finalize does.
  *
  * @return 0, or -1: ACPX_INVALID_ARGUMENT (no hold is in force), and the codes
  *   of acp_finalize
  */
-int acpx_release(void);
+int acpx_release_job(void);
 
 /** Where a module's memory of a rank begins, aligned to 64 bytes. By it, a
  * layer finds its peers without the program's starter memory. Does not block.

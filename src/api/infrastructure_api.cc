@@ -88,7 +88,8 @@ int acp_reset(int rank) {
     if (lacks_memory("acp_reset")) return -1;
     if (acp::api::is_held()) {
       acp::log_error(
-          "acp_reset: a layer above has memory in this job (acpx_hold), so the "
+          "acp_reset: a layer above has memory in this job (acpx_hold_job), so "
+          "the "
           "job cannot begin again; HMPI does that from MPI_Init to "
           "MPI_Finalize");
       return as_int(Status::kUnsupported);
@@ -100,11 +101,11 @@ int acp_reset(int rank) {
   return -1;
 }
 
-int acpx_hold(void) {
+int acpx_hold_job(void) {
   return as_int(acp::api::hold());
 }
 
-int acpx_release(void) {
+int acpx_release_job(void) {
   return as_int(acp::api::release());
 }
 

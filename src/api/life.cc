@@ -325,13 +325,13 @@ Status finalize() {
 /// The mapping outlives the task from here on.
 Status hold() {
   if (is_forked_child()) {
-    return refuse_forked_child("acpx_hold");
+    return refuse_forked_child("acpx_hold_job");
   }
   const std::lock_guard lock(g_life_mutex);
   if (is_finalized() || is_held()) {
     const Status status =
         is_held() ? Status::kAlreadyInitialized : Status::kFinalized;
-    log_error("acpx_hold: {}", status_text(status));
+    log_error("acpx_hold_job: {}", status_text(status));
     return status;
   }
   const bool has_joined = task() != nullptr;
@@ -349,12 +349,12 @@ Status hold() {
 
 Status release() {
   if (is_forked_child()) {
-    return refuse_forked_child("acpx_release");
+    return refuse_forked_child("acpx_release_job");
   }
   const std::lock_guard lock(g_life_mutex);
   const Holder holder = g_holder.load();
   if (!holder.holds) {
-    log_error("acpx_release: no acpx_hold is in force");
+    log_error("acpx_release_job: no acpx_hold_job is in force");
     return Status::kInvalidArgument;
   }
   g_holder.store({});

@@ -1,7 +1,7 @@
 // The life of the library in a process, from acp_init to acp_finalize, once.
 //
 // The C functions of chapter 4.1 call it. A layer above may hold the job, which
-// then goes on behind the program's acp_finalize (acpx_hold). It makes the task
+// then goes on behind the program's acp_finalize (acpx_hold_job). It makes the task
 // of current_task.h and applies the settings that concern the whole process.
 #pragma once
 
@@ -19,7 +19,7 @@ Status init(int* argc, char*** argv);
 /// Errors are logged.
 Status finalize();
 
-/// Carries out acpx_hold and acpx_release. Errors are logged.
+/// Carries out acpx_hold_job and acpx_release_job. Errors are logged.
 Status hold();
 Status release();
 

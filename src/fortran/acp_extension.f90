@@ -170,17 +170,17 @@ module acp_extension
       integer(c_int) :: acpx_pointers_agree
     end function
 
-    !> Holds the job for a layer above ACP that needs it longer than the program,
-    !> and begins it if the program has not.
-    function acpx_hold() bind(C, name='acpx_hold')
+    !> Holds the job for a layer above ACP that needs it longer than the
+    !> program, and begins it if the program has not.
+    function acpx_hold_job() bind(C, name='acpx_hold_job')
       import
-      integer(c_int) :: acpx_hold
+      integer(c_int) :: acpx_hold_job
     end function
 
-    !> Ends acpx_hold, and the job unless the program is still in it.
-    function acpx_release() bind(C, name='acpx_release')
+    !> Ends acpx_hold_job, and the job unless the program is still in it.
+    function acpx_release_job() bind(C, name='acpx_release_job')
       import
-      integer(c_int) :: acpx_release
+      integer(c_int) :: acpx_release_job
     end function
 
     !> Returns the free blocks that this rank keeps at hand (convention 3 of

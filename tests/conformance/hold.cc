@@ -1,5 +1,5 @@
-// Tests of acpx_hold and acpx_release: a layer above ACP and a program share a
-// job. `hold MODE`, with a main() of its own, on any number of ranks.
+// Tests of acpx_hold_job and acpx_release_job: a layer above ACP and a program
+// share a job. `hold MODE`, with a main() of its own, on any number of ranks.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,8 +89,8 @@ bool is_whole(const unsigned char* bytes) {
 
 /// The layer begins the job; the program knows nothing of it.
 void begin_by_layer(int argc, char** argv) {
-  EXPECT(acpx_hold() == 0);
-  EXPECT_FAILS(acpx_hold(), ACPX_ALREADY_INITIALIZED);
+  EXPECT(acpx_hold_job() == 0);
+  EXPECT_FAILS(acpx_hold_job(), ACPX_ALREADY_INITIALIZED);
   EXPECT_FAILS(acp_finalize(), ACPX_NOT_INITIALIZED);
   EXPECT_FAILS(acp_reset(acp_rank()), ACPX_UNSUPPORTED);
   unsigned char* block = take_block();
@@ -108,7 +108,7 @@ void begin_by_layer(int argc, char** argv) {
   EXPECT_FAILS(acp_finalize(), ACPX_NOT_INITIALIZED);
   EXPECT_FAILS(acp_init(nullptr, nullptr), ACPX_FINALIZED);
   EXPECT(acp_sync() == 0);  // The layer goes on.
-  EXPECT(acpx_release() == 0);
+  EXPECT(acpx_release_job() == 0);
   EXPECT(g_ends == 1);
   EXPECT_FAILS(acp_sync(), ACPX_FINALIZED);
   EXPECT(is_whole(block));
@@ -119,7 +119,7 @@ void begin_by_layer(int argc, char** argv) {
 void begin_by_program(bool layer_is_last) {
   const int module = add_module();
   EXPECT(acp_init(nullptr, nullptr) == 0);
-  EXPECT(acpx_hold() == 0);
+  EXPECT(acpx_hold_job() == 0);
   EXPECT_FAILS(acp_init(nullptr, nullptr), ACPX_ALREADY_INITIALIZED);
   unsigned char* block = take_block();
   use_module(module);
@@ -127,26 +127,26 @@ void begin_by_program(bool layer_is_last) {
     EXPECT(acp_finalize() == 0);
     EXPECT(g_begins == 1 && g_ends == 1);
     EXPECT(acp_procs() > 0 && is_whole(block));
-    EXPECT(acpx_release() == 0);
+    EXPECT(acpx_release_job() == 0);
   } else {
-    EXPECT(acpx_release() == 0);
+    EXPECT(acpx_release_job() == 0);
     EXPECT(acp_procs() > 0);
     EXPECT(g_ends == 0);
     EXPECT(acp_finalize() == 0);
   }
   EXPECT(g_begins == 1 && g_ends == 1);
   EXPECT_FAILS(acp_sync(), ACPX_FINALIZED);
-  EXPECT_FAILS(acpx_hold(), ACPX_FINALIZED);
-  EXPECT_FAILS(acpx_release(), ACPX_INVALID_ARGUMENT);
+  EXPECT_FAILS(acpx_hold_job(), ACPX_FINALIZED);
+  EXPECT_FAILS(acpx_release_job(), ACPX_INVALID_ARGUMENT);
   EXPECT(is_whole(block));
 }
 
 /// The program never calls ACP.
 void layer_alone() {
-  EXPECT_FAILS(acpx_release(), ACPX_INVALID_ARGUMENT);
-  EXPECT(acpx_hold() == 0);
+  EXPECT_FAILS(acpx_release_job(), ACPX_INVALID_ARGUMENT);
+  EXPECT(acpx_hold_job() == 0);
   EXPECT(acp_sync() == 0);
-  EXPECT(acpx_release() == 0);
+  EXPECT(acpx_release_job() == 0);
 }
 
 /// Runs a child in which `change` writes the block, and answers with its
@@ -164,18 +164,18 @@ int status_of_child(Change change) {
 
 /// What a child writes, its parent and the other ranks never see.
 void fork_children() {
-  EXPECT(acpx_hold() == 0);
+  EXPECT(acpx_hold_job() == 0);
   unsigned char* block = take_block();
   const auto change = [block] {
     const bool was_whole = is_whole(block);
     std::memset(block, 1, 100'000);
     acp_errno = 0;
-    const bool fails = acpx_release() == -1 && acp_sync() == -1;
+    const bool fails = acpx_release_job() == -1 && acp_sync() == -1;
     return was_whole && block[99'999] == 1 && fails ? 0 : 1;
   };
   EXPECT(status_of_child(change) == 0);
   EXPECT(is_whole(block));
-  EXPECT(acpx_release() == 0);
+  EXPECT(acpx_release_job() == 0);
   EXPECT(status_of_child(change) == 0);
   EXPECT(is_whole(block));
 }
