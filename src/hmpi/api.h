@@ -81,6 +81,9 @@ void describe_receive(Request& request,
                       int rank,
                       int tag);
 
+/// The program may free a derived type while the receive is posted.
+void keep_type(Request& request);
+
 /// Waits for a request of a call that blocks. Inside of the gate.
 void wait_for(Request& request);
 

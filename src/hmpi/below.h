@@ -8,14 +8,14 @@ namespace hmpi {
 // The functions that HMPI calls. An MPI-4 library has further ones.
 // clang-format off
 #define HMPI_BELOW(F)                                                         \
-  F(Abort) F(Allreduce) F(Bcast) F(Bsend) F(Bsend_init) F(Buffer_attach)      \
+  F(Abort) F(Allgather) F(Alloc_mem) F(Allreduce) F(Bsend) F(Bsend_init) F(Buffer_attach)      \
   F(Buffer_detach) F(Cancel) F(Cart_create) F(Cart_sub)                       \
   F(Comm_call_errhandler) F(Comm_create) F(Comm_create_group)                 \
   F(Comm_create_keyval) F(Comm_delete_attr) F(Comm_dup)                       \
   F(Comm_dup_with_info) F(Comm_free) F(Comm_get_attr) F(Comm_group)           \
   F(Comm_idup) F(Comm_rank) F(Comm_set_attr) F(Comm_size) F(Comm_split)       \
   F(Comm_split_type) F(Dist_graph_create) F(Dist_graph_create_adjacent)       \
-  F(Finalize) F(Graph_create) F(Group_free) F(Group_size)                     \
+  F(Finalize) F(Free_mem) F(Graph_create) F(Group_free) F(Group_size)                     \
   F(Group_translate_ranks) F(Ibarrier) F(Ibsend) F(Improbe) F(Imrecv)         \
   F(Init) F(Init_thread) F(Iprobe) F(Irecv) F(Irsend) F(Isend) F(Issend)      \
   F(Mprobe) F(Mrecv) F(Pack) F(Probe) F(Recv) F(Recv_init) F(Request_free)    \

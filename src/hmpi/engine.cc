@@ -18,12 +18,7 @@ Engine::Engine(const Settings& settings,
                Peer me)
     : settings_(settings), me_(me), peers_(members.size()) {
   for (std::size_t i = 0; i < members.size(); ++i) {
-    Partner& partner = peers_[i];
-    partner.rank = members[i].rank;
-    partner.address = members[i].address;
-    partner.memory = members[i].memory;
-    partner.shift = reinterpret_cast<std::uintptr_t>(partner.memory) -
-                    partner.memory->address;
+    static_cast<Member&>(peers_[i]) = members[i];
   }
   mine_ = peers_[me].memory;
   find_library();

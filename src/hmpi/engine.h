@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "acp.h"
-#include "hmpi/library_pool.h"
+#include "hmpi/host_memory.h"
 #include "hmpi/operation.h"
 #include "hmpi/ring.h"
 #include "hmpi/settings.h"
@@ -27,17 +27,9 @@ namespace hmpi {
 inline constexpr std::size_t kMostPeers = 1024;
 
 /// The memory of a process that all processes of its host see, at first zero.
-struct PeerMemory {
-  /// The process writes these words before the first collective of MPI_Init.
-  std::uint64_t world = 0;          ///< Drawn by rank 0 of the MPI world.
-  std::uint64_t address = 0;        ///< The struct's, in that process.
-  std::int64_t process = 0;         ///< Its number for the kernel.
-  std::uint64_t probe_address = 0;  ///< A word in its private memory.
-  std::uint64_t probe_word = 0;     ///< The word: a kernel's copy finds it.
-  std::int32_t world_rank = 0;
-
+struct alignas(64) PeerMemory {
   /// Its threads that sleep, and want a signal when a message arrives.
-  alignas(64) std::atomic<std::uint64_t> sleeps = 0;
+  std::atomic<std::uint64_t> sleeps = 0;
   /// Counts the requests of receivers to its sends (kBoth, kBounce).
   std::atomic<std::uint64_t> attention = 0;
   alignas(64) std::atomic<std::uint64_t> bell = 0;  ///< Signals go here.
@@ -65,8 +57,13 @@ class Engine {
   /// A process of the host, by its rank in the job.
   struct Member {
     int rank = 0;
-    PeerMemory* memory = nullptr;
+    PeerMemory* memory = nullptr;    ///< As it is mapped here.
     acp_ga_t address = ACP_GA_NULL;  ///< The memory's.
+    /// Added to an address there, gives the address here.
+    std::uint64_t shift = 0;
+    std::int64_t process = 0;         ///< Its number for the kernel.
+    std::uint64_t probe_address = 0;  ///< A word in its private memory.
+    std::uint64_t probe_word = 0;     ///< The word: a kernel's copy finds it.
   };
 
   /// `members` in one order in all processes; `me` is the place of this
@@ -81,8 +78,6 @@ class Engine {
   Peer me() const noexcept { return me_; }
 
   Counters& counters() noexcept { return counters_; }
-
-  LibraryPool& pool() noexcept { return pool_; }
 
   const Settings& settings() const noexcept { return settings_; }
 
@@ -153,12 +148,7 @@ class Engine {
 
   enum class KernelCopy { kUnknown, kWorks, kRefused };
 
-  struct Partner {
-    int rank = 0;
-    acp_ga_t address = ACP_GA_NULL;
-    PeerMemory* memory = nullptr;
-    /// Added to an address there, gives the address here.
-    std::uint64_t shift = 0;
+  struct Partner : Member {
     RingMemory* out_memory = nullptr;
     std::optional<RingWriter> out;
     RingMemory* in_memory = nullptr;
@@ -203,6 +193,7 @@ class Engine {
   bool accept(Peer peer, const Message& message, bool is_library_thread);
   static std::unique_ptr<Arrived> copy_of(Peer peer, const Message& message);
   void match(Receive& receive, Peer peer, const Message& message);
+  void take_given(Receive& receive, Peer peer, std::uint64_t address);
   void take_offer(Receive& receive, Peer peer, const Message& message);
   bool take(Receive& receive);
   static void end_copy(Receive& receive);
@@ -221,7 +212,6 @@ class Engine {
   std::vector<Partner> peers_;
   std::uintptr_t library_begin_ = 0;
   std::size_t library_bytes_ = 0;
-  LibraryPool pool_;
   std::unordered_map<std::uint64_t, Context*> contexts_;
   /// Messages of contexts that are not known here yet, by context.
   std::unordered_map<std::uint64_t, std::deque<std::unique_ptr<Arrived>>>

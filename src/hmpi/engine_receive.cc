@@ -5,8 +5,10 @@
 #include <cstring>
 
 #include "acp/extension.h"
+#include "hmpi/buffer_pool.h"
 #include "hmpi/end_job.h"
 #include "hmpi/engine.h"
+#include "hmpi/protection.h"
 
 namespace hmpi {
 
@@ -143,17 +145,16 @@ void Engine::match(Receive& receive, Peer peer, const Message& message) {
   receive.is_matched = true;
   receive.envelope = message.envelope;
   const std::size_t size = message.envelope.size;
+  const std::size_t bytes = std::min(size, receive.capacity);
   if (receive.takes_buffer && message.kind != Kind::kGive) {
-    receive.given = pool_.take(size);
+    receive.given = static_cast<std::byte*>(g_buffers.take(bytes));
     receive.buffer = receive.given;
-    receive.capacity = size;
     if (receive.given == nullptr) {
-      end_job("no library memory for the " + std::to_string(size) +
-              " bytes that OPI_Take takes; give each rank a larger heap by "
-              "ACP_HEAP_SIZE");
+      end_job("no library memory for the " + std::to_string(bytes) +
+              " bytes that OPI_Take takes; give each process a larger heap by "
+              "HMPI_HEAP_SIZE");
     }
   }
-  const std::size_t bytes = std::min(size, receive.capacity);
   if (receive.is_packed && receive.buffer == nullptr && bytes != 0) {
     receive.staging.reset(static_cast<std::byte*>(std::malloc(bytes)));
     receive.buffer = receive.staging.get();
@@ -171,17 +172,37 @@ void Engine::match(Receive& receive, Peer peer, const Message& message) {
       tell_matched(peers_[peer], size);
       receive.is_complete = true;
       break;
-    case Kind::kGive:
-      receive.given = here(peers_[peer], message.offer.address);
-      if (!receive.takes_buffer) {
-        std::memcpy(receive.buffer, receive.given, bytes);
-        pool_.give_back(receive.given);
-        receive.given = nullptr;
-      }
-      receive.is_complete = true;
-      break;
+    case Kind::kGive: take_given(receive, peer, message.offer.address); break;
     case Kind::kOffer: take_offer(receive, peer, message); break;
   }
+}
+
+/// The buffer is this process's from here on. A receive that is no OPI_Take
+/// gets a copy, and the buffer is free.
+void Engine::take_given(Receive& receive, Peer peer, std::uint64_t address) {
+  std::byte* buffer = here(peers_[peer], address);
+  const std::size_t bytes = receive.received;
+  if (!is_in_library(buffer, receive.envelope.size)) {
+    end_job("a message of rank " + std::to_string(peers_[peer].rank) +
+            " gives memory that is not the library's: its ring has been "
+            "overwritten");
+  }
+  g_protection.allow(buffer, receive.envelope.size);
+  Block* block = g_host_memory.block_at(buffer);
+  if (block != nullptr) {
+    block->is_given = 0;
+  }
+  if (receive.takes_buffer) {
+    receive.given = buffer;
+  } else {
+    if (bytes != 0) {
+      std::memcpy(receive.buffer, buffer, bytes);
+    }
+    if (block != nullptr) {
+      g_buffers.give_back(*block);
+    }
+  }
+  receive.is_complete = true;
 }
 
 void Engine::tell_matched(Partner& partner, std::size_t bytes) {
@@ -326,13 +347,12 @@ bool Engine::go_on(Receive& receive) {
 bool Engine::can_read_private(Peer peer) {
   Partner& partner = peers_[peer];
   if (partner.kernel_copy == KernelCopy::kUnknown) {
-    const PeerMemory& memory = *partner.memory;
     std::uint64_t word = 0;
     const bool works =
         settings_.has_kernel_copy &&
-        read_process(memory.process, memory.probe_address, &word,
+        read_process(partner.process, partner.probe_address, &word,
                      sizeof word) == static_cast<ssize_t>(sizeof word) &&
-        word == memory.probe_word;
+        word == partner.probe_word;
     partner.kernel_copy = works ? KernelCopy::kWorks : KernelCopy::kRefused;
   }
   return partner.kernel_copy == KernelCopy::kWorks;
@@ -343,7 +363,7 @@ bool Engine::read_private(Peer peer,
                           std::uint64_t from,
                           std::byte* to,
                           std::size_t bytes) {
-  const std::int64_t process = peers_[peer].memory->process;
+  const std::int64_t process = peers_[peer].process;
   while (bytes != 0) {
     const ssize_t n = read_process(process, from, to, bytes);
     if (n <= 0) {

@@ -33,7 +33,7 @@ Bytes copy_bytes(std::span<const std::byte> data) {
 
 bool Engine::open_ring(Peer peer) {
   Partner& partner = peers_[peer];
-  std::byte* memory = pool_.take(sizeof(RingMemory));
+  void* memory = g_host_memory.take(sizeof(RingMemory));
   if (memory == nullptr) {
     return false;
   }
@@ -53,7 +53,7 @@ bool Engine::open_ring(Peer peer) {
 bool Engine::write(Partner& partner, const Message& message) {
   if (!partner.out && !open_ring(static_cast<Peer>(&partner - peers_.data()))) {
     end_job("no memory for a ring of " + std::to_string(sizeof(RingMemory)) +
-            " bytes; give each rank a larger heap by ACP_HEAP_SIZE");
+            " bytes; give each process a larger heap by HMPI_HEAP_SIZE");
   }
   if (!partner.out->write(message)) {
     partner.out_memory->writer_waits.store(1, std::memory_order_relaxed);
@@ -119,11 +119,12 @@ bool Engine::flush(Peer peer) {
 
 SendRecord* Engine::new_record() {
   if (free_records_.empty()) {
-    std::byte* memory = pool_.take(kRecordsAtOnce * sizeof(SendRecord));
+    auto* memory = static_cast<std::byte*>(
+        g_host_memory.take(kRecordsAtOnce * sizeof(SendRecord)));
     if (memory == nullptr) {
       end_job(
-          "no memory for the records of sends; give each rank a larger "
-          "heap by ACP_HEAP_SIZE");
+          "no memory for the records of sends; give each process a larger "
+          "heap by HMPI_HEAP_SIZE");
     }
     for (std::size_t i = 0; i < kRecordsAtOnce; ++i) {
       free_records_.push_back(new (memory + i * sizeof(SendRecord)) SendRecord);
@@ -149,7 +150,7 @@ void Engine::reclaim(std::size_t looks) {
     if (left.is_buffered) {
       buffered_bytes_ -= left.record->size;
     }
-    pool_.give_back(left.block);
+    g_host_memory.give_back(left.block);
     free_records_.push_back(left.record);
   }
 }
@@ -180,7 +181,7 @@ bool Engine::copy_and_offer(Send& send) {
     return false;
   }
   if (send.block == nullptr) {
-    send.block = pool_.take(bytes);
+    send.block = g_host_memory.take(bytes);
     if (send.block == nullptr) {
       return false;
     }
@@ -267,7 +268,7 @@ bool Engine::is_complete(Send& send) {
   if (state == Offered::kDone) {
     offered_.remove(send);
     free_records_.push_back(send.record);
-    pool_.give_back(send.block);
+    g_host_memory.give_back(send.block);
     send.record = nullptr;
     send.block = nullptr;
     send.is_complete = true;
@@ -292,7 +293,7 @@ void Engine::detach(Send& send) {
   bool is_copied = send.block != nullptr;
   if (!is_copied) {
     reclaim(kLooks);
-    send.block = pool_.take(bytes);
+    send.block = g_host_memory.take(bytes);
     is_copied = send.block != nullptr;
     if (is_copied) {
       std::memcpy(send.block, send.data, bytes);
@@ -336,7 +337,7 @@ bool Engine::serve(Send& send) {
     return false;
   }
   if (send.block == nullptr) {
-    send.block = pool_.take(kBounceBytes);
+    send.block = g_host_memory.take(kBounceBytes);
     if (send.block == nullptr) {
       return true;
     }

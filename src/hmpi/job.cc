@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <random>
 #include <string>
@@ -12,7 +12,11 @@
 #include "acp.h"
 #include "acp/extension.h"
 #include "hmpi/below.h"
+#include "hmpi/buffer_pool.h"
 #include "hmpi/end_job.h"
+#include "hmpi/host_memory.h"
+#include "hmpi/malloc.h"
+#include "hmpi/protection.h"
 #include "hmpi/types.h"
 #include "hmpi/waiting.h"
 
@@ -24,7 +28,7 @@ Gate g_gate;
 /// Made by MPI_Init, ended by MPI_Finalize.
 Job* g_job = nullptr;
 std::atomic<bool> g_is_at_work{false};
-/// This library has called acp_init, so it calls acp_finalize.
+/// This library holds the ACP job.
 bool g_has_joined = false;
 /// This thread is inside of the gate, or was when it called the MPI below.
 [[gnu::tls_model("initial-exec")]] thread_local bool t_is_inside = false;
@@ -54,61 +58,120 @@ void abort_world() {
   below.Abort(MPI_COMM_WORLD, 1);
 }
 
-/// The processes of the world on this host, by their memory.
-std::vector<Engine::Member> members_of(int module, std::uint64_t world) {
-  std::vector<Engine::Member> members;
-  for (int rank = 0; rank < acp_procs(); ++rank) {
-    const acp_ga_t address = acpx_module_ga(module, rank);
-    auto* memory = static_cast<PeerMemory*>(acpx_pointer(address));
-    if (memory != nullptr && memory->world == world) {
-      members.push_back({rank, memory, address});
-    }
-  }
-  return members;
-}
+/// What a process tells the others of its host, by addresses of its own.
+struct Introduction {
+  int rank = 0;        ///< In the ACP job.
+  int world_rank = 0;  ///< In MPI_COMM_WORLD.
+  std::int64_t process = 0;
+  std::uint64_t probe_address = 0;
+  std::uint64_t probe_word = 0;
+  std::uint64_t heap = 0;  ///< Its heap's first byte.
+  std::uint64_t heap_bytes = 0;
+  acp_ga_t heap_address = ACP_GA_NULL;
+  std::uint64_t memory = 0;  ///< Its PeerMemory's.
+};
 
-/// Joins the ACP job. The module's number; negative: not possible.
-int join(std::string& why) {
-  acpx_module_t module{};
-  module.name = "hmpi";
-  module.bytes = sizeof(PeerMemory);
-  const int number = acpx_add_module(&module);
-  if (number < 0) {
-    why = "the program has called acp_init before MPI_Init";
-  } else if (acp_init(nullptr, nullptr) != 0) {
-    why = std::string("acp_init: ") + acpx_strerror(acp_errno);
-    return -1;
-  } else {
+/// Joins the ACP job, which the program may have begun. A process has much more
+/// address space than memory, so the heaps may be large.
+void join(std::string& why) {
+  const bool is_set = std::getenv("ACP_HEAP_SIZE") != nullptr;
+  if (!is_set) {
+    ::setenv("ACP_HEAP_SIZE", "16G", 0);
+  }
+  if (acpx_hold_job() == 0) {
     g_has_joined = true;
+  } else {
+    why = std::string("acp_init: ") + acpx_strerror(acp_errno);
   }
-  return number;
+  if (!is_set) {
+    ::unsetenv("ACP_HEAP_SIZE");
+  }
 }
 
-/// Drawn by rank 0, so that two worlds in one ACP job tell each other apart.
-std::uint64_t draw_world() {
-  std::uint64_t world = 0;
-  int rank = 0;
-  below.Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) {
-    std::random_device random;
-    world = (std::uint64_t{random()} << 32 | random()) | 1;
+/// Opens this process's heap, in memory of acp_malloc. A heap that others use
+/// as well may have no piece as large as wanted.
+void open_heap(Introduction& mine,
+               std::size_t wanted,
+               Owner me,
+               std::string& why) {
+  constexpr std::size_t kLeastHeap = std::size_t{16} << 20;
+  std::uint64_t all = 0;
+  if (acpx_setting("ACP_HEAP_SIZE", &all) == 0 && wanted == 0) {
+    wanted = all / 4 * 3;
   }
-  below.Bcast(&world, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-  return world;
+  std::size_t bytes = wanted;
+  do {
+    mine.heap_address = acp_malloc(bytes, acp_rank());
+  } while (mine.heap_address == ACP_GA_NULL && (bytes /= 2) >= kLeastHeap);
+  void* heap = mine.heap_address == ACP_GA_NULL
+                   ? nullptr
+                   : acpx_pointer(mine.heap_address);
+  if (heap == nullptr) {
+    why = "no memory for a heap of " + std::to_string(wanted) +
+          " bytes; ACP_HEAP_SIZE has to be larger";
+    return;
+  }
+  mine.heap = reinterpret_cast<std::uintptr_t>(heap);
+  mine.heap_bytes = bytes;
+  g_host_memory.set_on_return(
+      [](void* buffer, std::size_t size) { g_protection.allow(buffer, size); });
+  g_host_memory.open(heap, bytes, me);
+  mine.memory = reinterpret_cast<std::uintptr_t>(
+      new (g_host_memory.take(sizeof(PeerMemory))) PeerMemory);
 }
 
-/// Writes the facts of this process into its shared memory.
-void introduce(PeerMemory& memory, std::uint64_t world) {
+/// The process with the lowest rank on this host stands for the host.
+int host_of_this_process() {
   int rank = 0;
-  below.Comm_rank(MPI_COMM_WORLD, &rank);
+  while (acpx_pointer(acp_query_starter_ga(rank)) == nullptr) {
+    ++rank;
+  }
+  return rank;
+}
+
+/// Writes the facts of this process.
+Introduction introduce() {
+  Introduction mine;
+  mine.rank = acp_rank();
+  below.Comm_rank(MPI_COMM_WORLD, &mine.world_rank);
   std::random_device random;
   g_word = std::uint64_t{random()} << 32 | random();
-  memory.address = reinterpret_cast<std::uintptr_t>(&memory);
-  memory.process = ::getpid();
-  memory.probe_address = reinterpret_cast<std::uintptr_t>(&g_word);
-  memory.probe_word = g_word;
-  memory.world_rank = rank;
-  memory.world = world;
+  mine.process = ::getpid();
+  mine.probe_address = reinterpret_cast<std::uintptr_t>(&g_word);
+  mine.probe_word = g_word;
+  return mine;
+}
+
+/// The processes of this host as this one sees them, in the order of their
+/// ranks.
+std::vector<Engine::Member> members_of(
+    const std::vector<Introduction>& processes) {
+  std::vector<Engine::Member> members;
+  std::vector<HostMemory::Extent> heaps;
+  for (const Introduction& process : processes) {
+    const auto heap =
+        reinterpret_cast<std::uintptr_t>(acpx_pointer(process.heap_address));
+    const std::uint64_t shift = heap - process.heap;
+    heaps.push_back({heap, process.heap_bytes, shift});
+    const std::uint64_t memory = process.memory + shift;
+    members.push_back({.rank = process.rank,
+                       .memory = reinterpret_cast<PeerMemory*>(memory),
+                       .address = process.heap_address + (memory - heap),
+                       .shift = shift,
+                       .process = process.process,
+                       .probe_address = process.probe_address,
+                       .probe_word = process.probe_word});
+  }
+  if (heaps.front().shift != 0) {
+    (void)std::fprintf(
+        stderr,
+        "HMPI: warning: rank %d: shared memory lies at another address than in "
+        "rank %d: OPI_Give works, but pointers inside of a given buffer do not "
+        "mean the same there\n",
+        acp_rank(), processes.front().rank);
+  }
+  g_host_memory.add_heaps(std::move(heaps));
+  return members;
 }
 
 bool all_agree(bool is_ready) {
@@ -142,56 +205,72 @@ void Call::leave() noexcept {
   is_inside_ = false;
 }
 
+namespace {
+
+/// Meets the processes of this host, and makes what they share. `why` says why
+/// that is not possible.
+void meet_host(const Settings& settings, bool has_threads, std::string& why) {
+  MPI_Comm host = MPI_COMM_NULL;
+  below.Comm_split(MPI_COMM_WORLD, host_of_this_process(), acp_rank(), &host);
+  int me = 0;
+  int size = 0;
+  below.Comm_rank(host, &me);
+  below.Comm_size(host, &size);
+  Introduction mine = introduce();
+  if (size > static_cast<int>(kMostPeers)) {
+    why = "this host has " + std::to_string(size) +
+          " processes, and HMPI serves " + std::to_string(kMostPeers);
+  } else {
+    open_heap(mine, settings.heap_bytes, static_cast<Owner>(me), why);
+  }
+  if (all_agree(why.empty())) {
+    std::vector<Introduction> processes(static_cast<std::size_t>(size));
+    below.Allgather(&mine, sizeof mine, MPI_BYTE, processes.data(), sizeof mine,
+                    MPI_BYTE, host);
+    std::vector<int> world_ranks;
+    for (const Introduction& process : processes) {
+      world_ranks.push_back(process.world_rank);
+    }
+    begin_types();
+    g_job = new Job(settings, members_of(processes), static_cast<Peer>(me),
+                    world_ranks);
+    g_job->has_threads = has_threads;
+    g_job->has_processors =
+        ::sysconf(_SC_NPROCESSORS_ONLN) >= static_cast<long>(size);
+  }
+  below.Comm_free(&host);
+}
+
+}  // namespace
+
 void begin_job(bool has_threads) {
   std::string why;
   const Settings settings = read_settings(why);
-  const int module = why.empty() ? join(why) : -1;
-  const std::uint64_t world = draw_world();
-  if (module >= 0) {
-    introduce(*static_cast<PeerMemory*>(
-                  acpx_pointer(acpx_module_ga(module, acp_rank()))),
-              world);
+  if (why.empty()) {
+    join(why);
   }
-  // All have introduced themselves when all have answered.
-  bool is_ready = all_agree(module >= 0);
-  std::vector<Engine::Member> members;
-  if (is_ready) {
-    members = members_of(module, world);
+  if (all_agree(why.empty())) {
+    meet_host(settings, has_threads, why);
   }
-  if (why.empty() && members.size() > kMostPeers) {
-    why = "this host has " + std::to_string(members.size()) +
-          " processes, and HMPI serves " + std::to_string(kMostPeers);
-  }
-  is_ready = all_agree(is_ready && why.empty());
-  if (!is_ready) {
+  if (g_job == nullptr) {
     if (!why.empty()) {
       pass_all_through(why);
     }
     return;
   }
-  const auto me = std::find_if(
-      members.begin(), members.end(),
-      [](const auto& member) { return member.rank == acp_rank(); });
-  std::vector<int> world_ranks;
-  world_ranks.reserve(members.size());
-  for (const Engine::Member& member : members) {
-    world_ranks.push_back(member.memory->world_rank);
-  }
   set_end_job(abort_world);
-  begin_types();
-  g_job = new Job(settings, members, static_cast<Peer>(me - members.begin()),
-                  world_ranks);
-  g_job->has_threads = has_threads;
-  g_job->has_processors =
-      static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)) >=
-      members.size();
   int* highest_tag = nullptr;
   int has_one = 0;
   below.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB,
                       static_cast<void*>(&highest_tag), &has_one);
   g_job->highest_tag = has_one != 0 ? *highest_tag : 32767;
+  g_buffers.open(settings.pool_bytes, settings.is_debug);
+  if (settings.is_debug) {
+    g_protection.begin();
+  }
   acpx_add_progress(step, nullptr);
   g_is_at_work.store(true);
+  begin_malloc(settings.heap_from);
 }
 
 namespace {
@@ -222,8 +301,9 @@ void end_job_of_world() {
   if (g_is_at_work.load()) {
     end_work();
   }
+  end_malloc();
   if (g_has_joined) {
-    acp_finalize();
+    acpx_release_job();
   }
 }
 

@@ -37,6 +37,14 @@ void describe_receive(Request& request,
   request.work = Request::Work::kReceive;
 }
 
+void keep_type(Request& request) {
+  const TypeFacts& facts = facts_of(request.type);
+  if (!facts.is_named && !facts.is_plain) {
+    below.Type_dup(request.type, &request.type);
+    request.owns_type = true;
+  }
+}
+
 void wait_for(Request& request) {
   Job& all = job();
   const bool is_send = request.work == Request::Work::kSend;
@@ -112,15 +120,6 @@ int begin_send(Comm& comm,
     *request = made.handle;
   }
   return code;
-}
-
-/// The program may free a derived type while the receive is posted.
-void keep_type(Request& request) {
-  const TypeFacts& facts = facts_of(request.type);
-  if (!facts.is_named && !facts.is_plain) {
-    below.Type_dup(request.type, &request.type);
-    request.owns_type = true;
-  }
 }
 
 void keep_persistent(Request& request) {

@@ -2,8 +2,10 @@
 #include "hmpi/requests.h"
 
 #include <bit>
+#include <utility>
 
 #include "hmpi/below.h"
+#include "hmpi/buffer_pool.h"
 #include "hmpi/end_job.h"
 #include "hmpi/job.h"
 #include "hmpi/packing.h"
@@ -102,6 +104,7 @@ void Requests::release(Request& request) {
   request.work = Request::Work::kNone;
   request.is_persistent = false;
   request.is_freed = false;
+  request.gives = nullptr;
   request.taken_into = nullptr;
   request.takes_buffer = false;
   request.send.kind = Kind::kInline;
@@ -147,7 +150,7 @@ int Requests::start_send(Request& request) {
   Engine& engine = job_.engine;
   if (!facts.is_plain && bytes != 0 && send.kind != Kind::kGive) {
     const bool is_inline = bytes <= engine.settings().inline_bytes;
-    send.block = is_inline ? nullptr : engine.pool().take(bytes);
+    send.block = is_inline ? nullptr : g_host_memory.take(bytes);
     auto* packed = static_cast<std::byte*>(send.block);
     if (packed == nullptr) {
       send.staging.reset(static_cast<std::byte*>(std::malloc(bytes)));
@@ -189,6 +192,13 @@ void Requests::start_below(Request& request) {
   ++request.comm->pending;
   prepare_receive(request);
   request.is_matched = true;  // It is in no list.
+}
+
+void Requests::start_send_below(Request& request) {
+  request.is_active = true;
+  request.is_cancelled = false;
+  ++request.comm->pending;
+  request.send.is_complete = true;
 }
 
 void Requests::start_with(Request& request, Arrived& message) {
@@ -245,10 +255,9 @@ Receive::Claim Request::claim(bool is_library_thread) {
 }
 
 bool Request::is_over(Engine& engine) {
-  if (work == Work::kSend) {
-    return engine.is_complete(send);
-  }
-  if (!is_receive_over(engine) || (also != nullptr && !also->is_over(engine))) {
+  const bool is_done =
+      work == Work::kSend ? engine.is_complete(send) : is_receive_over(engine);
+  if (!is_done || (also != nullptr && !also->is_over(engine))) {
     return false;
   }
   int is_sent = 1;
@@ -283,24 +292,42 @@ int Requests::collect(Request& request, MPI_Status* status) {
   describe(request, status);
   request.send.staging.reset();
   if (request.work == Request::Work::kSend) {
+    if (Block* given = std::exchange(request.gives, nullptr)) {
+      g_buffers.give_back(*given);
+    }
     return MPI_SUCCESS;
   }
   if (request.also != nullptr) {
     finish(*request.also, MPI_STATUS_IGNORE);
     request.also = nullptr;
   }
-  if (request.is_below || request.is_cancelled) {
-    return MPI_SUCCESS;
-  }
-  if (request.is_packed && request.received != 0) {
+  const bool has_data = !request.is_below && !request.is_cancelled;
+  if (has_data && request.is_packed && request.received != 0) {
     unpack(request.buffer, request.received, request.data, request.type);
     request.staging.reset();
   }
   if (request.taken_into != nullptr) {
-    *request.taken_into = request.given;
+    deliver_buffer(request);
+  }
+  if (!has_data) {
+    return MPI_SUCCESS;
   }
   return request.received < request.envelope.size ? MPI_ERR_TRUNCATE
                                                   : MPI_SUCCESS;
+}
+
+/// OPI_Take is over: the program gets the buffer that came, or the one that the
+/// data were written to.
+void Requests::deliver_buffer(Request& request) {
+  void* written = std::exchange(request.data, nullptr);
+  void* result = written;
+  if (request.given != nullptr || request.is_cancelled) {
+    if (written != nullptr) {
+      g_buffers.give_back(*g_host_memory.block_at(written));
+    }
+    result = std::exchange(request.given, nullptr);
+  }
+  *request.taken_into = result;
 }
 
 int Requests::finish_blocking(Request& request, MPI_Status* status) {

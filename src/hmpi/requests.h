@@ -42,14 +42,19 @@ struct Request final : Receive {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int rank = 0;  ///< The other end's, or MPI_ANY_SOURCE.
   int wanted_tag = 0;
-  /// OPI_Take: where the address of the buffer goes.
+  /// OPI_Give: the buffer of the sender that is free when the send is complete;
+  /// not of a buffer that has gone to the receiver.
+  Block* gives = nullptr;
+  /// OPI_Take: where the address of the buffer goes. `data` is a buffer for
+  /// data that come without one; null: one is made when they come.
   void** taken_into = nullptr;
 
   MPI_Request handle = MPI_REQUEST_NULL;
   /// This is the same receive, posted to the MPI below.
   MPI_Request twin = MPI_REQUEST_NULL;
   bool is_twin_asked = false;  ///< To be cancelled.
-  /// MPI_Isendrecv: the send of a receive, here or below.
+  /// MPI_Isendrecv: the send of a receive, here or below. OPI_Give to another
+  /// host: all of it.
   Request* also = nullptr;
   MPI_Request also_below = MPI_REQUEST_NULL;
   MPI_Status below_status{};
@@ -98,6 +103,8 @@ class Requests {
   int start(Request& request);
   /// A receive whose twin is all of it: its message comes from another host.
   void start_below(Request& request);
+  /// A send that the MPI below has begun as `also_below`.
+  static void start_send_below(Request& request);
   /// A receive of a message that was taken by MPI_Mprobe.
   void start_with(Request& request, Arrived& message);
 
@@ -168,6 +175,7 @@ class Requests {
   void prepare_receive(Request& request);
   int start_receive(Request& request);
   int collect(Request& request, MPI_Status* status);
+  static void deliver_buffer(Request& request);
 
   Job& job_;
   std::deque<Request> all_;

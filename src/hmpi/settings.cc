@@ -1,8 +1,10 @@
 // Reads the settings of HMPI; settings.h names them.
 #include "hmpi/settings.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 #include <string_view>
 
 #include "hmpi/ring.h"
@@ -42,6 +44,25 @@ void read_size(const char* name,
   }
 }
 
+/// The position of the setting's text; 0, the default, also after a mistake.
+std::size_t read_choice(const char* name,
+                        std::initializer_list<std::string_view> choices,
+                        std::string& mistake) {
+  const char* text = std::getenv(name);
+  const std::string_view choice = text == nullptr ? *choices.begin() : text;
+  const auto* found = std::find(choices.begin(), choices.end(), choice);
+  if (found != choices.end()) {
+    return static_cast<std::size_t>(found - choices.begin());
+  }
+  if (mistake.empty()) {
+    mistake = std::string(name) + "=" + text + ": expected one of";
+    for (const std::string_view each : choices) {
+      mistake += " " + std::string(each);
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 Settings read_settings(std::string& mistake) {
@@ -52,12 +73,17 @@ Settings read_settings(std::string& mistake) {
   read_size("HMPI_DETACH", kMost, settings.detach_bytes, mistake);
   read_size("HMPI_BOTH_FROM", kMost, settings.both_from, mistake);
   read_size("HMPI_KEPT", kMost, settings.kept_bytes, mistake);
-  const char* cma = std::getenv("HMPI_CMA");
-  const std::string_view choice = cma == nullptr ? "on" : cma;
-  if (mistake.empty() && choice != "on" && choice != "off") {
-    mistake = "HMPI_CMA=" + std::string(choice) + ": expected on or off";
+  read_size("HMPI_HEAP_FROM", kMost, settings.heap_from, mistake);
+  read_size("HMPI_HEAP_SIZE", kMost, settings.heap_bytes, mistake);
+  read_size("HMPI_POOL", kMost, settings.pool_bytes, mistake);
+  settings.has_kernel_copy =
+      read_choice("HMPI_CMA", {"on", "off"}, mistake) == 0;
+  settings.is_debug = read_choice("HMPI_DEBUG", {"off", "on"}, mistake) == 1;
+  switch (read_choice("HMPI_HEAP", {"large", "all", "off"}, mistake)) {
+    case 1: settings.heap_from = 0; break;
+    case 2: settings.heap_from = SIZE_MAX; break;
+    default: break;
   }
-  settings.has_kernel_copy = choice != "off";
   return settings;
 }
 

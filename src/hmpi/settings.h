@@ -20,11 +20,21 @@ struct Settings {
   std::size_t kept_bytes = std::size_t{16} << 20;
   /// Whether a receiver may read private memory by the kernel's copy.
   bool has_kernel_copy = true;
+  /// The heap of this process in library memory: bytes, or 0 for three quarters
+  /// of ACP_HEAP_SIZE.
+  std::size_t heap_bytes = 0;
+  /// Blocks of malloc from this size on come from the heap; none: SIZE_MAX.
+  std::size_t heap_from = std::size_t{64} << 10;
+  /// Bytes of freed buffers that a process keeps for its next OPI_Alloc.
+  std::size_t pool_bytes = std::size_t{256} << 20;
+  /// Whether given buffers are protected in the giver.
+  bool is_debug = false;
 };
 
-/// Reads HMPI_INLINE, HMPI_COPY, HMPI_DETACH, HMPI_BOTH_FROM, HMPI_KEPT and
-/// HMPI_CMA. A text that is no value of its setting is named in `mistake`, and
-/// nothing else is read.
+/// Reads HMPI_INLINE, HMPI_COPY, HMPI_DETACH, HMPI_BOTH_FROM, HMPI_KEPT,
+/// HMPI_CMA, HMPI_HEAP, HMPI_HEAP_FROM, HMPI_HEAP_SIZE, HMPI_POOL and
+/// HMPI_DEBUG. A text that is no value of its setting is named in `mistake`,
+/// and nothing else is read.
 Settings read_settings(std::string& mistake);
 
 }  // namespace hmpi

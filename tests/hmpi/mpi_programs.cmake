@@ -29,7 +29,35 @@ foreach(mpi openmpi mpich)
   add_custom_command(OUTPUT ${matcher}
     COMMAND ${compile} ${sources} -o ${matcher}
     DEPENDS ${sources} ${headers} VERBATIM)
-  add_custom_target(hmpi_programs_${mpi} ALL DEPENDS ${conformance} ${matcher})
+  # Programs that are written for HMPI.
+  file(GLOB cases CONFIGURE_DEPENDS ${folder}/ownership_*.cc)
+  set(ownership ${CMAKE_CURRENT_BINARY_DIR}/ownership_${mpi})
+  set(hmpicc ${CMAKE_COMMAND} -E env HMPI_MPI=${mpi} ${CMAKE_BINARY_DIR}/bin)
+  add_custom_command(OUTPUT ${ownership}
+    COMMAND ${hmpicc}/hmpic++ -std=c++20 -O1 -Wall -Wextra -Werror -pthread
+      -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -I${PROJECT_SOURCE_DIR}/include
+      ${folder}/conformance.cc ${cases} -o ${ownership}
+    DEPENDS ${cases} ${headers} ${folder}/conformance.cc hmpi_${mpi}
+      ${PROJECT_SOURCE_DIR}/include/hmpi.h VERBATIM)
+  set(nodes)
+  foreach(standard c99 c11)
+    set(node ${CMAKE_CURRENT_BINARY_DIR}/node_${standard}_${mpi})
+    add_custom_command(OUTPUT ${node}
+      COMMAND ${hmpicc}/hmpicc -std=${standard} -O1 -Wall -Wextra -Werror
+        -Wno-stringop-overflow  # of constants that MPICH defines
+        -I${PROJECT_SOURCE_DIR}/include ${folder}/node.c -o ${node}
+      DEPENDS ${folder}/node.c hmpi_${mpi} ${PROJECT_SOURCE_DIR}/include/hmpi.h
+      VERBATIM)
+    list(APPEND nodes ${node})
+  endforeach()
+  set(with_acp ${CMAKE_CURRENT_BINARY_DIR}/with_acp_${mpi})
+  add_custom_command(OUTPUT ${with_acp}
+    COMMAND ${hmpicc}/hmpicc -O1 -Wall -Wextra -Werror
+      -I${PROJECT_SOURCE_DIR}/include ${folder}/with_acp.c -o ${with_acp}
+      -L${CMAKE_BINARY_DIR}/lib -Wl,-rpath,${CMAKE_BINARY_DIR}/lib -lacp
+    DEPENDS ${folder}/with_acp.c hmpi_${mpi} acp VERBATIM)
+  add_custom_target(hmpi_programs_${mpi} ALL DEPENDS ${with_acp}
+    ${conformance} ${matcher} ${ownership} ${nodes})
   add_dependencies(hmpi_programs_${mpi} hmpi_${mpi})
 
   set(run ${CMAKE_BINARY_DIR}/bin/hmpirun ${ACP_MPIEXEC_${mpi}})
@@ -45,6 +73,23 @@ foreach(mpi openmpi mpich)
     add_test(NAME hmpi.random.${mpi}.${ranks}
       COMMAND ${run} -np ${ranks} ${matcher} --seed ${ranks} --operations 20000)
     list(APPEND tests hmpi.random.${mpi}.${ranks})
+  endforeach()
+  foreach(ranks 1 2 4)
+    add_test(NAME hmpi.ownership.${mpi}.${ranks}
+      COMMAND ${run} -np ${ranks} ${ownership})
+    list(APPEND tests hmpi.ownership.${mpi}.${ranks})
+  endforeach()
+  foreach(node ${nodes})
+    get_filename_component(name ${node} NAME)
+    add_test(NAME hmpi.${name} COMMAND ${run} -np 3 ${node})
+    list(APPEND tests hmpi.${name})
+  endforeach()
+  foreach(order "mpi mpi" "mpi acp" "acp mpi" "acp acp")
+    separate_arguments(words UNIX_COMMAND ${order})
+    string(REPLACE " " "." name ${order})
+    add_test(NAME hmpi.with_acp.${mpi}.${name}
+      COMMAND ${run} -np 3 ${with_acp} ${words})
+    list(APPEND tests hmpi.with_acp.${mpi}.${name})
   endforeach()
   # Every message by a record, and private memory through bounce buffers.
   add_test(NAME hmpi.bounce.${mpi}

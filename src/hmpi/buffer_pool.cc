@@ -1,0 +1,83 @@
+// Keeps freed buffers by size; see buffer_pool.h.
+#include "hmpi/buffer_pool.h"
+
+#include <bit>
+#include <cstring>
+#include <mutex>
+
+#include "hmpi/host_memory.h"
+
+namespace hmpi {
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+}  // namespace
+
+constinit BufferPool g_buffers;
+
+void BufferPool::open(std::size_t most, bool is_paged) noexcept {
+  most_ = most;
+  is_paged_ = is_paged;
+}
+
+/// The first class whose size holds so many bytes.
+unsigned BufferPool::class_of(std::size_t bytes) noexcept {
+  const std::size_t pages = bytes == 0 ? 1 : (bytes + kPage - 1) / kPage;
+  if (pages <= 16) {
+    return static_cast<unsigned>(pages - 1);
+  }
+  const auto power = static_cast<unsigned>(std::bit_width(pages - 1)) - 1;
+  const auto step = static_cast<unsigned>((pages - 1) >> (power - 3)) - 8;
+  return 16 + (power - 4) * 8 + step;
+}
+
+std::size_t BufferPool::size_of(unsigned size_class) noexcept {
+  if (size_class < 16) {
+    return (size_class + 1) * kPage;
+  }
+  const unsigned power = (size_class - 16) / 8 + 4;
+  const unsigned step = (size_class - 16) % 8;
+  return (std::size_t{9 + step} << (power - 3)) * kPage;
+}
+
+void* BufferPool::take(std::size_t bytes) noexcept {
+  const unsigned size_class = class_of(bytes);
+  if (size_class < kClasses) {
+    const std::lock_guard lock(lock_);
+    if (void* buffer = free_[size_class]; buffer != nullptr) {
+      Block& block = *(static_cast<Block*>(buffer) - 1);
+      std::memcpy(&free_[size_class], buffer, sizeof buffer);
+      kept_ -= block.units * Block::kUnit;
+      block.use = Block::Use::kBuffer;
+      return buffer;
+    }
+  }
+  return size_class >= kClasses
+             ? nullptr
+             : g_host_memory.take(size_of(size_class),
+                                  is_paged_ ? kPage : Block::kUnit,
+                                  Block::Use::kBuffer);
+}
+
+/// A block of malloc may be smaller than the size of its class, so only buffers
+/// of OPI_Alloc are kept.
+void BufferPool::give_back(Block& block) noexcept {
+  const std::size_t bytes = block.units * Block::kUnit;
+  if (block.use == Block::Use::kBuffer) {
+    const std::lock_guard lock(lock_);
+    if (kept_ + bytes <= most_) {
+      // The buffer has the size of a class, and less than a unit more.
+      void*& first = free_[class_of(block.capacity() & ~(kPage - 1))];
+      block.use = Block::Use::kPooled;
+      std::memcpy(block.bytes(), &first, sizeof first);
+      first = block.bytes();
+      kept_ += bytes;
+      return;
+    }
+  }
+  g_host_memory.give_back(block.bytes());
+}
+
+}  // namespace hmpi

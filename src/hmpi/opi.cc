@@ -1,0 +1,330 @@
+// Ownership passing: OPI_Alloc, OPI_Free, OPI_Give and OPI_Take. Within a host
+// the address travels, and nothing is copied. Elsewhere the data are sent, with
+// the same meaning. docs/hmpi.md has the rules.
+#include <cstdio>
+#include <string>
+
+#include "hmpi/api.h"
+#include "hmpi/buffer_pool.h"
+#include "hmpi/host_memory.h"
+#include "hmpi/protection.h"
+
+namespace hmpi {
+
+namespace {
+
+/// Writes the line, and calls the error handler of the communicator.
+int fail(MPI_Comm comm, int code, const std::string& text) {
+  int rank = -1;
+  below.Comm_rank(MPI_COMM_WORLD, &rank);
+  (void)std::fprintf(stderr, "HMPI: error: rank %d: %s\n", rank, text.c_str());
+  below.Comm_call_errhandler(comm, code);
+  return code;
+}
+
+std::string name_of(const char* call, const void* buffer) {
+  char text[64];
+  (void)std::snprintf(text, sizeof text, "%s of %p", call, buffer);
+  return text;
+}
+
+/// Why a buffer cannot be given or freed; null: it can.
+const char* fault_of(const Block& block) {
+  if (block.is_given != 0) {
+    return ": OPI_Give has passed it to another process already";
+  }
+  return block.use == Block::Use::kPooled ? ": OPI_Free has freed it already"
+                                          : nullptr;
+}
+
+std::size_t bytes_of(int count, MPI_Datatype type) {
+  return facts_of(type).size * static_cast<std::size_t>(count);
+}
+
+/// The bytes of memory that `count` elements take.
+std::size_t room_for(int count, MPI_Datatype type) {
+  MPI_Count lower = 0;
+  MPI_Count extent = 0;
+  below.Type_get_extent_x(type, &lower, &extent);
+  const MPI_Count bytes = extent * count;
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
+/// Any communicator for a request whose own is not known: its errors go there.
+Comm& any_comm(Comm* comm) {
+  return comm != nullptr ? *comm : *job().comms.find(MPI_COMM_SELF);
+}
+
+/// Sends the data of a buffer that is free, or the program's again, when they
+/// are sent.
+int give_copy(Request& request, Comm* comm, MPI_Comm handle, Block* block) {
+  request.gives = block;
+  request.comm = &any_comm(comm);
+  if (comm != nullptr) {
+    return job().requests.start(request);
+  }
+  if (request.rank == MPI_PROC_NULL) {
+    Requests::start_send_below(request);
+    return MPI_SUCCESS;
+  }
+  const int code = below.Isend(request.data, static_cast<int>(request.count),
+                               request.type, request.rank, request.wanted_tag,
+                               handle, &request.also_below);
+  if (code == MPI_SUCCESS) {
+    Requests::start_send_below(request);
+  }
+  return code;
+}
+
+/// Begins to give. The receiver has the buffer, or a copy of it.
+int give(void* buffer,
+         int count,
+         MPI_Datatype type,
+         int rank,
+         int tag,
+         MPI_Comm handle,
+         Request& request) {
+  Comm* comm = comm_for_send(handle, rank, tag, count, type);
+  Block* block = g_host_memory.block_at(buffer);
+  const std::size_t bytes = comm != nullptr ? bytes_of(count, type) : 0;
+  describe_send(request, any_comm(comm), buffer, count, type, rank, tag,
+                Mode::kStandard);
+  const bool can_pass = comm != nullptr && facts_of(type).is_plain &&
+                        job().engine.is_in_library(buffer, bytes);
+  if (!can_pass) {
+    return give_copy(request, comm, handle, block);
+  }
+  request.send.kind = Kind::kGive;
+  if (block != nullptr) {
+    block->is_given = 1;
+  }
+  g_protection.forbid(buffer, bytes, rank, tag);
+  return job().requests.start(request);
+}
+
+/// A buffer for the data of a receive that may come without one.
+bool prepare_buffer(Request& request) {
+  request.data =
+      g_buffers.take(room_for(static_cast<int>(request.count), request.type));
+  return request.data != nullptr;
+}
+
+/// Begins to take. Data that come from another host, or of a type with gaps,
+/// are written to a buffer of this process.
+int take(void** into,
+         int count,
+         MPI_Datatype type,
+         int rank,
+         int tag,
+         MPI_Comm handle,
+         Request& request) {
+  Comm* comm = comm_for(handle, rank, tag, count, type);
+  describe_receive(request, any_comm(comm), nullptr, count, type, rank, tag);
+  request.taken_into = into;
+  if (rank == MPI_PROC_NULL) {
+    job().requests.start_below(request);
+    request.is_below = request.is_complete = true;
+    set_from_null(&request.below_status);
+    return MPI_SUCCESS;
+  }
+  request.takes_buffer = comm != nullptr && facts_of(type).is_plain;
+  const bool may_come_from_below =
+      comm == nullptr || (rank == MPI_ANY_SOURCE && !comm->is_local);
+  if ((may_come_from_below || !request.takes_buffer) &&
+      !prepare_buffer(request)) {
+    return fail(handle, MPI_ERR_NO_MEM,
+                "OPI_Take: the heap has no room for " +
+                    std::to_string(room_for(count, type)) +
+                    " bytes; HMPI_HEAP_SIZE makes it larger");
+  }
+  if (comm != nullptr) {
+    job().engine.progress();
+    return job().requests.start(request);
+  }
+  const int code =
+      below.Irecv(request.data, count, type, rank, tag, handle, &request.twin);
+  if (code == MPI_SUCCESS) {
+    job().requests.start_below(request);
+  } else {
+    g_buffers.give_back(*g_host_memory.block_at(request.data));
+  }
+  return code;
+}
+
+constexpr const char* kNotAtWork =
+    ": ownership passing works from MPI_Init to MPI_Finalize, in a job of "
+    "which "
+    "HMPI carries the messages; HMPI has said above why it does not";
+
+/// The checks of OPI_Give. MPI_SUCCESS: `buffer` may be given.
+int check_give(void** place, MPI_Comm handle) {
+  if (place == nullptr || *place == nullptr) {
+    return fail(handle, MPI_ERR_BUFFER, "OPI_Give of a null pointer");
+  }
+  if (const Block* block = g_host_memory.block_at(*place)) {
+    if (const char* fault = fault_of(*block)) {
+      return fail(handle, MPI_ERR_BUFFER, name_of("OPI_Give", *place) + fault);
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+int check_take(void** place, MPI_Comm handle) {
+  if (place == nullptr) {
+    return fail(handle, MPI_ERR_BUFFER,
+                "OPI_Take into a null pointer: it writes the buffer's address "
+                "there");
+  }
+  *place = nullptr;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+#define HMPI_OPI(name, parameters) \
+  extern "C" [[gnu::visibility("default")]] int OPI_##name parameters
+
+HMPI_OPI(Alloc, (void** place, std::size_t bytes)) {
+  if (place == nullptr) {
+    return fail(MPI_COMM_WORLD, MPI_ERR_ARG, "OPI_Alloc into a null pointer");
+  }
+  *place = g_buffers.take(bytes);
+  if (*place == nullptr) {
+    return fail(
+        MPI_COMM_WORLD, MPI_ERR_NO_MEM,
+        "OPI_Alloc of " + std::to_string(bytes) + " bytes" +
+            (g_host_memory.is_closed()
+                 ? kNotAtWork
+                 : ": the heap is full; HMPI_HEAP_SIZE makes it larger"));
+  }
+  return MPI_SUCCESS;
+}
+
+HMPI_OPI(Free, (void** place)) {
+  if (place == nullptr || *place == nullptr) {
+    return MPI_SUCCESS;
+  }
+  Block* block = g_host_memory.block_at(*place);
+  const char* fault =
+      block == nullptr ? ": no buffer begins there" : fault_of(*block);
+  if (fault != nullptr) {
+    return fail(MPI_COMM_WORLD, MPI_ERR_BUFFER,
+                name_of("OPI_Free", *place) + fault);
+  }
+  g_buffers.give_back(*block);
+  *place = nullptr;
+  return MPI_SUCCESS;
+}
+
+HMPI_OPI(Give,
+         (void** place,
+          int count,
+          MPI_Datatype type,
+          int rank,
+          int tag,
+          MPI_Comm handle,
+          MPI_Request* request)) {
+  const Call call;
+  if (!call) {
+    return fail(handle, MPI_ERR_OTHER, std::string("OPI_Give") + kNotAtWork);
+  }
+  if (const int code = check_give(place, handle); code != MPI_SUCCESS) {
+    return code;
+  }
+  Request& made = job().requests.take();
+  const int code = give(*place, count, type, rank, tag, handle, made);
+  if (code != MPI_SUCCESS) {
+    job().requests.free(made);
+    return code;
+  }
+  *place = nullptr;
+  *request = made.handle;
+  return code;
+}
+
+HMPI_OPI(Give_blocking,
+         (void** place,
+          int count,
+          MPI_Datatype type,
+          int rank,
+          int tag,
+          MPI_Comm handle)) {
+  const Call call;
+  if (!call) {
+    return fail(handle, MPI_ERR_OTHER, std::string("OPI_Give") + kNotAtWork);
+  }
+  if (const int code = check_give(place, handle); code != MPI_SUCCESS) {
+    return code;
+  }
+  Request request;
+  const int code = give(*place, count, type, rank, tag, handle, request);
+  if (code != MPI_SUCCESS) {
+    return code;
+  }
+  *place = nullptr;
+  wait_for(request);
+  return job().requests.finish_blocking(request, MPI_STATUS_IGNORE);
+}
+
+HMPI_OPI(Take,
+         (void** place,
+          int count,
+          MPI_Datatype type,
+          int rank,
+          int tag,
+          MPI_Comm handle,
+          MPI_Request* request)) {
+  const Call call;
+  if (!call) {
+    return fail(handle, MPI_ERR_OTHER, std::string("OPI_Take") + kNotAtWork);
+  }
+  if (const int code = check_take(place, handle); code != MPI_SUCCESS) {
+    return code;
+  }
+  Request& made = job().requests.take();
+  const int code = take(place, count, type, rank, tag, handle, made);
+  if (code != MPI_SUCCESS) {
+    job().requests.free(made);
+    return code;
+  }
+  keep_type(made);
+  *request = made.handle;
+  return code;
+}
+
+HMPI_OPI(Take_blocking,
+         (void** place,
+          int count,
+          MPI_Datatype type,
+          int rank,
+          int tag,
+          MPI_Comm handle,
+          MPI_Status* status)) {
+  const Call call;
+  if (!call) {
+    return fail(handle, MPI_ERR_OTHER, std::string("OPI_Take") + kNotAtWork);
+  }
+  if (const int code = check_take(place, handle); code != MPI_SUCCESS) {
+    return code;
+  }
+  Request request;
+  const int code = take(place, count, type, rank, tag, handle, request);
+  if (code != MPI_SUCCESS) {
+    return code;
+  }
+  wait_for(request);
+  return job().requests.finish_blocking(request, status);
+}
+
+extern "C" [[gnu::visibility("default")]] int OPI_Igive(
+    void**, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
+    __attribute__((alias("OPI_Give")));
+extern "C" [[gnu::visibility("default")]] int OPI_Itake(
+    void**, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
+    __attribute__((alias("OPI_Take")));
+
+extern "C" [[gnu::visibility("default")]] int IS_SM_BUF(const void* address) {
+  return g_host_memory.contains(address) ? 1 : 0;
+}
+
+}  // namespace hmpi

@@ -1,0 +1,112 @@
+// Protects given pages by mprotect; see protection.h.
+#include "hmpi/protection.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+
+namespace hmpi {
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+struct Pages {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
+
+/// The pages that lie in the buffer as a whole: others have bytes of
+/// neighbours.
+Pages pages_of(const void* buffer, std::size_t bytes) noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(buffer);
+  const std::uintptr_t first = (begin + kPage - 1) & ~(kPage - 1);
+  const std::uintptr_t last = (begin + bytes) & ~(kPage - 1);
+  return {first, first < last ? last : first};
+}
+
+/// False: no page.
+bool protect(const Pages& pages, int access) noexcept {
+  return pages.begin != pages.end &&
+         ::mprotect(reinterpret_cast<void*>(pages.begin),
+                    pages.end - pages.begin, access) == 0;
+}
+
+struct sigaction g_action_before;  // NOLINT(*-non-const-global-variables)
+
+/// The instruction runs again after the return, under the action of before.
+void on_fault(int signal, siginfo_t* info, void* /*context*/) {
+  g_protection.explain(info->si_addr);
+  ::sigaction(signal, &g_action_before, nullptr);
+}
+
+}  // namespace
+
+constinit Protection g_protection;
+
+void Protection::begin() {
+  given_ = new std::vector<Given>;
+
+  struct sigaction action {};
+
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGSEGV, &action, &g_action_before);
+  is_on_.store(true);
+}
+
+void Protection::forbid(void* buffer, std::size_t bytes, int rank, int tag) {
+  if (!is_on()) {
+    return;
+  }
+  const Pages pages = pages_of(buffer, bytes);
+  if (protect(pages, PROT_NONE)) {
+    const std::lock_guard lock(lock_);
+    given_->push_back({pages.begin, pages.end, rank, tag});
+  }
+}
+
+void Protection::allow(void* buffer, std::size_t bytes) noexcept {
+  if (!is_on()) {
+    return;
+  }
+  const Pages pages = pages_of(buffer, bytes);
+  const std::lock_guard lock(lock_);
+  for (std::size_t i = 0; i < given_->size();) {
+    Given& given = (*given_)[i];
+    if (given.begin < pages.end && pages.begin < given.end) {
+      (void)protect({given.begin, given.end}, PROT_READ | PROT_WRITE);
+      given = given_->back();
+      given_->pop_back();
+    } else {
+      ++i;
+    }
+  }
+}
+
+/// In a handler of signals, so it takes no lock: the thread that has it may be
+/// this one.
+void Protection::explain(const void* address) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (const Given& given : *given_) {
+    if (at < given.begin || at >= given.end) {
+      continue;
+    }
+    std::array<char, 200> text{};
+    const int length = std::snprintf(text.data(), text.size(),
+                                     "HMPI: error: pid %d: %p was used, in a "
+                                     "buffer that OPI_Give has passed "
+                                     "to rank %d with tag %d\n",
+                                     static_cast<int>(::getpid()), address,
+                                     given.rank, given.tag);
+    (void)!::write(STDERR_FILENO, text.data(),
+                   static_cast<std::size_t>(length));
+    return;
+  }
+}
+
+}  // namespace hmpi

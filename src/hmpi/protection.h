@@ -1,0 +1,49 @@
+// HMPI_DEBUG=on: pages of a buffer that OPI_Give has passed on are protected in
+// the giver, until the buffer comes back. A use ends the process with a line
+// that says so.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "hmpi/lock.h"
+
+namespace hmpi {
+
+/// Thread-safe. One for the process, never destroyed. Does nothing unless
+/// begin() was called.
+class Protection {
+ public:
+  constexpr Protection() = default;
+
+  /// Installs a handler of SIGSEGV.
+  void begin();
+
+  bool is_on() const noexcept { return is_on_.load(std::memory_order_relaxed); }
+
+  /// The whole pages of the buffer are protected from now on.
+  void forbid(void* buffer, std::size_t bytes, int rank, int tag);
+  /// The buffer is this process's again.
+  void allow(void* buffer, std::size_t bytes) noexcept;
+
+  /// Writes the line for an address that a process has used after a give.
+  void explain(const void* address) noexcept;
+
+ private:
+  struct Given {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    int rank;
+    int tag;
+  };
+
+  std::atomic<bool> is_on_ = false;
+  Lock lock_;
+  std::vector<Given>* given_ = nullptr;
+};
+
+extern Protection g_protection;
+
+}  // namespace hmpi
