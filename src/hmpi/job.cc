@@ -182,6 +182,9 @@ void begin_job(bool has_threads) {
   g_job = new Job(settings, members, static_cast<Peer>(me - members.begin()),
                   world_ranks);
   g_job->has_threads = has_threads;
+  int size = 0;
+  below.Comm_size(MPI_COMM_WORLD, &size);
+  g_job->has_other_hosts = members.size() < static_cast<std::size_t>(size);
   g_job->has_processors =
       static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)) >=
       members.size();

@@ -41,6 +41,8 @@ void set_from_null(MPI_Status* status) {
 Requests::Requests(Job& job) : job_(job), table_(kFirstTable) {
   shift_ = 64U - static_cast<unsigned>(std::countr_zero(table_.size()));
   below.Comm_dup(MPI_COMM_SELF, &own_);
+  constexpr int kTagOfNone = 1;
+  below.Irecv(nullptr, 0, MPI_BYTE, 0, kTagOfNone, own_, &never_);
   complete_send_ = &make();
   complete_send_->work = Request::Work::kSend;
   complete_send_->is_active = true;
@@ -58,6 +60,8 @@ Requests::~Requests() {
   for (MPI_Request& sent : empty_sends_) {
     below.Wait(&sent, MPI_STATUS_IGNORE);
   }
+  below.Cancel(&never_);
+  below.Wait(&never_, MPI_STATUS_IGNORE);
   below.Comm_free(&own_);
 }
 
@@ -231,7 +235,7 @@ Receive::Claim Request::claim(bool is_library_thread) {
     is_twin_asked = true;
   }
   int is_done = 0;
-  below.Test(&twin, &is_done, &below_status);
+  below_code = below.Test(&twin, &is_done, &below_status);
   if (is_done == 0) {
     return Claim::kLater;
   }
@@ -263,7 +267,7 @@ bool Request::is_receive_over(Engine& engine) {
     return is_complete;
   }
   int is_done = 0;
-  below.Test(&twin, &is_done, &below_status);
+  below_code = below.Test(&twin, &is_done, &below_status);
   int was_cancelled = 0;
   if (is_done != 0) {
     below.Test_cancelled(&below_status, &was_cancelled);
@@ -290,7 +294,7 @@ int Requests::collect(Request& request, MPI_Status* status) {
     request.also = nullptr;
   }
   if (request.is_below || request.is_cancelled) {
-    return MPI_SUCCESS;
+    return request.is_below ? request.below_code : MPI_SUCCESS;
   }
   if (request.is_packed && request.received != 0) {
     unpack(request.buffer, request.received, request.data, request.type);
@@ -309,7 +313,8 @@ int Requests::finish_blocking(Request& request, MPI_Status* status) {
   const MPI_Comm handle = comm.handle;
   job_.comms.release(comm);
   request.is_active = false;
-  if (code != MPI_SUCCESS) {
+  // The MPI below has called the handler for its own errors.
+  if (code != MPI_SUCCESS && !request.is_below) {
     below.Comm_call_errhandler(handle, code);
   }
   return code;
@@ -386,6 +391,11 @@ void Requests::reap() {
     freed_.pop_back();
     finish(request, MPI_STATUS_IGNORE);
   }
+}
+
+void Requests::progress_below() {
+  int is_done = 0;
+  below.Test(&never_, &is_done, MPI_STATUS_IGNORE);
 }
 
 void Requests::expect_duplicate(MPI_Request handle,

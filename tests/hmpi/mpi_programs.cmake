@@ -46,6 +46,25 @@ foreach(mpi openmpi mpich)
       COMMAND ${run} -np ${ranks} ${matcher} --seed ${ranks} --operations 20000)
     list(APPEND tests hmpi.random.${mpi}.${ranks})
   endforeach()
+  # Ranks on two hosts: receives from any source have senders on both, and each run of
+  # random_matcher is compared with one over the MPI alone. The checks of --strict are
+  # left out, because messages between hosts have the faults of the MPI library.
+  set(over_hosts ${PROJECT_SOURCE_DIR}/tests/hosts/with-hosts -n 2 --
+    ${CMAKE_CURRENT_LIST_DIR}/over-hosts)
+  set(hmpirun ${CMAKE_BINARY_DIR}/bin/hmpirun)
+  add_test(NAME hmpi.hosts.conformance.${mpi}
+    COMMAND ${over_hosts} ${mpi} ${hmpirun} ${conformance} attributes cancel
+      communicators.apart communicators.freed communicators.sent completion errors free
+      matching modes probe progress sendrecv threads truncation types)
+  add_test(NAME hmpi.hosts.conformance.${mpi}.all CONFIGURATIONS full
+    COMMAND ${over_hosts} ${mpi} ${hmpirun} ${conformance})
+  foreach(seed 2 3)
+    add_test(NAME hmpi.hosts.random.${mpi}.${seed}
+      COMMAND ${over_hosts} --traces ${mpi} ${hmpirun} ${matcher} --seed ${seed}
+        --operations 10000)
+    list(APPEND hosts hmpi.hosts.random.${mpi}.${seed})
+  endforeach()
+  list(APPEND hosts hmpi.hosts.conformance.${mpi} hmpi.hosts.conformance.${mpi}.all)
   # Every message by a record, and private memory through bounce buffers.
   add_test(NAME hmpi.bounce.${mpi}
     COMMAND ${run} -np 3 ${conformance} --strict)
@@ -56,6 +75,8 @@ if(tests)
     PROCESSORS 2)
   set(as_root OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   set_tests_properties(${tests} PROPERTIES ENVIRONMENT "${as_root}")
+  set_tests_properties(${hosts} PROPERTIES LABELS "hmpi;hosts" TIMEOUT 300
+    PROCESSORS 2 SKIP_RETURN_CODE 77 RESOURCE_LOCK dev_shm)
   set_tests_properties(${bounce} PROPERTIES ENVIRONMENT
     "${as_root};HMPI_CMA=off;HMPI_INLINE=0;HMPI_COPY=0")
 endif()
