@@ -65,11 +65,29 @@ foreach(mpi openmpi mpich)
     list(APPEND hosts hmpi.hosts.random.${mpi}.${seed})
   endforeach()
   list(APPEND hosts hmpi.hosts.conformance.${mpi} hmpi.hosts.conformance.${mpi}.all)
+  add_test(NAME hmpi.macprun.${mpi}
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/under-macprun ${mpi} ${hmpirun}
+      $<TARGET_FILE:macprun> ${conformance})
+  list(APPEND launched hmpi.macprun.${mpi})
+  set(program_${mpi} ${conformance})
   # Every message by a record, and private memory through bounce buffers.
   add_test(NAME hmpi.bounce.${mpi}
     COMMAND ${run} -np 3 ${conformance} --strict)
   list(APPEND bounce hmpi.bounce.${mpi})
 endforeach()
+if(launched)
+  foreach(mpi openmpi mpich)
+    if(NOT program_${mpi})
+      set(program_${mpi} none)
+    endif()
+  endforeach()
+  add_test(NAME hmpi.slurm
+    COMMAND ${PROJECT_SOURCE_DIR}/tests/providers/with-slurm
+      ${CMAKE_CURRENT_LIST_DIR}/under-slurm ${hmpirun} ${program_mpich}
+      ${program_openmpi} matching probe)
+  set_tests_properties(${launched} hmpi.slurm PROPERTIES LABELS "hmpi;providers"
+    TIMEOUT 180 PROCESSORS 2 SKIP_RETURN_CODE 77 RESOURCE_LOCK dev_shm)
+endif()
 if(tests)
   set_tests_properties(${tests} ${bounce} PROPERTIES LABELS hmpi TIMEOUT 300
     PROCESSORS 2)
