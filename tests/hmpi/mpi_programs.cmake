@@ -29,7 +29,23 @@ foreach(mpi openmpi mpich)
   add_custom_command(OUTPUT ${matcher}
     COMMAND ${compile} ${sources} -o ${matcher}
     DEPENDS ${sources} ${headers} VERBATIM)
-  add_custom_target(hmpi_programs_${mpi} ALL DEPENDS ${conformance} ${matcher})
+  # A program that dies, also as a library for the loader, and a profiler's library.
+  set(mortal ${CMAKE_CURRENT_BINARY_DIR}/mortal_${mpi})
+  set(mortal_library ${CMAKE_CURRENT_BINARY_DIR}/libmortal_${mpi}.so)
+  set(tool ${CMAKE_CURRENT_BINARY_DIR}/libtool_${mpi}.so)
+  add_custom_command(OUTPUT ${mortal} ${mortal_library} ${tool}
+    COMMAND ${compile} ${folder}/mortal.cc -o ${mortal}
+    COMMAND ${compile} -fPIC -shared ${folder}/mortal.cc -o ${mortal_library}
+    COMMAND ${ACP_MPICC_${mpi}} -O1 -Wall -Wextra -Werror -fPIC -shared
+      ${folder}/tool.c -o ${tool}
+    DEPENDS ${folder}/mortal.cc ${folder}/tool.c ${headers} VERBATIM)
+  add_custom_target(hmpi_programs_${mpi} ALL
+    DEPENDS ${conformance} ${matcher} ${mortal} ${mortal_library} ${tool})
+  if(NOT TARGET hmpi_loader)
+    add_executable(hmpi_loader ${folder}/loader.c)
+    set_target_properties(hmpi_loader PROPERTIES OUTPUT_NAME loader)
+    target_link_libraries(hmpi_loader PRIVATE acp_flags ${CMAKE_DL_LIBS})
+  endif()
   add_dependencies(hmpi_programs_${mpi} hmpi_${mpi})
 
   set(run ${CMAKE_BINARY_DIR}/bin/hmpirun ${ACP_MPIEXEC_${mpi}})
@@ -69,6 +85,15 @@ foreach(mpi openmpi mpich)
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/under-macprun ${mpi} ${hmpirun}
       $<TARGET_FILE:macprun> ${conformance})
   list(APPEND launched hmpi.macprun.${mpi})
+  add_test(NAME hmpi.deaths.${mpi}
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/deaths ${mpi} ${hmpirun} ${mortal})
+  set_tests_properties(hmpi.deaths.${mpi} PROPERTIES LABELS "hmpi;fault"
+    TIMEOUT 300 RESOURCE_LOCK dev_shm)
+  add_test(NAME hmpi.beside.${mpi}
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/beside ${mpi} ${hmpirun}
+      $<TARGET_FILE:hmpi_${mpi}> ${CMAKE_CURRENT_BINARY_DIR})
+  set_tests_properties(hmpi.beside.${mpi} PROPERTIES LABELS hmpi TIMEOUT 180
+    PROCESSORS 2)
   set(program_${mpi} ${conformance})
   # Every message by a record, and private memory through bounce buffers.
   add_test(NAME hmpi.bounce.${mpi}
