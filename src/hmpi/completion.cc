@@ -265,7 +265,7 @@ HMPI_FUNCTION(Test, (MPI_Request * request, int* flag, MPI_Status* status)) {
     return below.Test(request, flag, status);
   }
   reap();
-  job().engine.progress();
+  job().progress();
   Request* local = job().requests.find(*request);
   if (local == nullptr) {
     return test_below(request, flag, status);
@@ -290,7 +290,7 @@ HMPI_FUNCTION(Request_get_status,
                        ? job().requests.find(handle)
                        : nullptr;
   if (call) {
-    job().engine.progress();
+    job().progress();
   }
   if (local == nullptr) {
     return below.Request_get_status(handle, flag, status);
@@ -359,7 +359,7 @@ HMPI_FUNCTION(
     return below.Testall(count, requests, flag, statuses);
   }
   reap();
-  job().engine.progress();
+  job().progress();
   Apart apart(count, requests);
   int code = MPI_SUCCESS;
   *flag = apart.are_local_over() &&
@@ -425,7 +425,7 @@ HMPI_FUNCTION(Testany,
     return below.Testany(count, requests, index, flag, status);
   }
   reap();
-  job().engine.progress();
+  job().progress();
   Apart apart(count, requests);
   int code = MPI_SUCCESS;
   *flag = end_one(apart, index, status, code) ? 1 : 0;
@@ -505,7 +505,7 @@ HMPI_FUNCTION(Testsome,
     return below.Testsome(count, requests, done, indices, statuses);
   }
   reap();
-  job().engine.progress();
+  job().progress();
   Apart apart(count, requests);
   int code = MPI_SUCCESS;
   end_some(apart, done, indices, statuses, code);

@@ -235,6 +235,9 @@ void meet_host(const Settings& settings, bool has_threads, std::string& why) {
     g_job = new Job(settings, members_of(processes), static_cast<Peer>(me),
                     world_ranks);
     g_job->has_threads = has_threads;
+    int world_size = 0;
+    below.Comm_size(MPI_COMM_WORLD, &world_size);
+    g_job->has_other_hosts = size < world_size;
     g_job->has_processors =
         ::sysconf(_SC_NPROCESSORS_ONLN) >= static_cast<long>(size);
   }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "hmpi/comm.h"
@@ -30,11 +31,24 @@ struct Job {
   Requests requests;
   /// Whether several threads may call at the same time.
   bool has_threads = false;
+  /// Whether processes of the world are on other hosts.
+  bool has_other_hosts = false;
   /// Whether the processes of this host have a processor each.
   bool has_processors = false;
   int highest_tag = 0;
   /// Bytes of the buffer that the program has attached for MPI_Bsend.
   std::size_t attached_bytes = 0;
+  /// Calls of progress(), which the MPI below shares in.
+  std::uint32_t steps = 0;
+
+  /// Goes on with local messages, and now and then with what the MPI below has
+  /// begun. For calls of the program that test.
+  void progress() {
+    engine.progress();
+    if (++steps % 16 == 0) {
+      requests.progress_below();
+    }
+  }
 };
 
 /// The gate of this process. It outlives the job.

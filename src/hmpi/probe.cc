@@ -43,7 +43,7 @@ HMPI_FUNCTION(
   const Call call;
   Comm* comm = call ? comm_for(handle, rank, tag, 0, MPI_BYTE) : nullptr;
   if (call) {
-    job().engine.progress();
+    job().progress();
   }
   if (comm == nullptr) {
     return below.Iprobe(rank, tag, handle, flag, status);
@@ -115,7 +115,7 @@ HMPI_FUNCTION(Improbe,
   const Call call;
   Comm* comm = call ? comm_for(handle, rank, tag, 0, MPI_BYTE) : nullptr;
   if (call) {
-    job().engine.progress();
+    job().progress();
   }
   if (comm == nullptr) {
     return below.Improbe(rank, tag, handle, flag, message, status);

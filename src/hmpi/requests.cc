@@ -43,6 +43,8 @@ void set_from_null(MPI_Status* status) {
 Requests::Requests(Job& job) : job_(job), table_(kFirstTable) {
   shift_ = 64U - static_cast<unsigned>(std::countr_zero(table_.size()));
   below.Comm_dup(MPI_COMM_SELF, &own_);
+  constexpr int kTagOfNone = 1;
+  below.Irecv(nullptr, 0, MPI_BYTE, 0, kTagOfNone, own_, &never_);
   complete_send_ = &make();
   complete_send_->work = Request::Work::kSend;
   complete_send_->is_active = true;
@@ -60,6 +62,8 @@ Requests::~Requests() {
   for (MPI_Request& sent : empty_sends_) {
     below.Wait(&sent, MPI_STATUS_IGNORE);
   }
+  below.Cancel(&never_);
+  below.Wait(&never_, MPI_STATUS_IGNORE);
   below.Comm_free(&own_);
 }
 
@@ -241,7 +245,7 @@ Receive::Claim Request::claim(bool is_library_thread) {
     is_twin_asked = true;
   }
   int is_done = 0;
-  below.Test(&twin, &is_done, &below_status);
+  below_code = below.Test(&twin, &is_done, &below_status);
   if (is_done == 0) {
     return Claim::kLater;
   }
@@ -272,7 +276,7 @@ bool Request::is_receive_over(Engine& engine) {
     return is_complete;
   }
   int is_done = 0;
-  below.Test(&twin, &is_done, &below_status);
+  below_code = below.Test(&twin, &is_done, &below_status);
   int was_cancelled = 0;
   if (is_done != 0) {
     below.Test_cancelled(&below_status, &was_cancelled);
@@ -310,7 +314,7 @@ int Requests::collect(Request& request, MPI_Status* status) {
     deliver_buffer(request);
   }
   if (!has_data) {
-    return MPI_SUCCESS;
+    return request.is_below ? request.below_code : MPI_SUCCESS;
   }
   return request.received < request.envelope.size ? MPI_ERR_TRUNCATE
                                                   : MPI_SUCCESS;
@@ -336,7 +340,8 @@ int Requests::finish_blocking(Request& request, MPI_Status* status) {
   const MPI_Comm handle = comm.handle;
   job_.comms.release(comm);
   request.is_active = false;
-  if (code != MPI_SUCCESS) {
+  // The MPI below has called the handler for its own errors.
+  if (code != MPI_SUCCESS && !request.is_below) {
     below.Comm_call_errhandler(handle, code);
   }
   return code;
@@ -413,6 +418,11 @@ void Requests::reap() {
     freed_.pop_back();
     finish(request, MPI_STATUS_IGNORE);
   }
+}
+
+void Requests::progress_below() {
+  int is_done = 0;
+  below.Test(&never_, &is_done, MPI_STATUS_IGNORE);
 }
 
 void Requests::expect_duplicate(MPI_Request handle,

@@ -58,6 +58,7 @@ struct Request final : Receive {
   Request* also = nullptr;
   MPI_Request also_below = MPI_REQUEST_NULL;
   MPI_Status below_status{};
+  int below_code = MPI_SUCCESS;  ///< The twin's error, which has been raised.
 
   Claim claim(bool is_library_thread) override;
   /// Posts a twin below if messages may come from other hosts.
@@ -134,6 +135,9 @@ class Requests {
 
   bool has_duplicates() const noexcept { return !duplicates_.empty(); }
 
+  /// Has the MPI below go on with what it has begun.
+  void progress_below();
+
   /// A request of the MPI below is complete, which had this handle.
   void is_complete_below(MPI_Request handle);
 
@@ -187,6 +191,9 @@ class Requests {
   std::vector<Duplicate> duplicates_;
 
   MPI_Comm own_ = MPI_COMM_NULL;  ///< Carries the empty messages below.
+  /// A receive without a sender. The test of a request that is not complete has
+  /// the MPI below make progress of all kinds; in MPICH a probe does not.
+  MPI_Request never_ = MPI_REQUEST_NULL;
   std::vector<MPI_Request> empty_sends_;
   std::vector<MPI_Message> free_messages_;
   std::unordered_map<std::uint64_t, Held> held_;

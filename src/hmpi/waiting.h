@@ -43,8 +43,9 @@ class Waiting {
   }
 
   void pause();
-  void sleep();
+  void sleep(std::chrono::microseconds waited);
   void wake();
+  bool has_to_poll() const noexcept;
 
   Job& job_;
   Awaited awaited_;

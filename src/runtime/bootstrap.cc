@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "runtime/launcher_choice.h"
+#include "runtime/mpi_presence.h"
 #include "runtime/pmi_client.h"
 #include "runtime/pmix/pmix_client.h"
 #include "runtime/process_manager.h"
@@ -76,6 +77,13 @@ Result<std::unique_ptr<ProcessManager>> connect_by_module(
   return module.entry_point<ConnectByPmix>()(limit);
 }
 
+/// The dialect of the connection that an MPI library has opened before. MPICH
+/// speaks PMI-1, also with Slurm's plugin of PMI-2.
+Provider beside_mpi(Provider provider) {
+  return provider == Provider::kPmi2 && is_slurm_beside_mpi() ? Provider::kPmi1
+                                                              : provider;
+}
+
 }  // namespace
 
 /// Only a managed job needs a limit here: acprun's ranks and singletons wait
@@ -97,9 +105,11 @@ Result<std::unique_ptr<Bootstrap>> find_bootstrap(const Settings& settings) {
   }
   WaitLimit limit;
   limit.deadline = init_deadline(settings);
-  auto manager = choice.provider == Provider::kPmix
+  const Provider provider =
+      wanted == Provider::kAuto ? beside_mpi(choice.provider) : choice.provider;
+  auto manager = provider == Provider::kPmix
                      ? connect_by_module(settings, limit)
-                     : connect_by(choice.provider, limit);
+                     : connect_by(provider, limit);
   if (!manager.ok()) {
     if (manager.status() == Status::kTimedOut) {
       log_error("the launcher does not answer; ACP_INIT_TIMEOUT is over");

@@ -9,6 +9,8 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+
 namespace acp::runtime {
 
 namespace {
@@ -31,6 +33,11 @@ MpiPresence mpi_presence() noexcept {
     return MpiPresence::kFinalized;
   }
   return ask("MPI_Initialized") ? MpiPresence::kRunning : MpiPresence::kNotYet;
+}
+
+bool is_slurm_beside_mpi() noexcept {
+  return std::getenv("SLURM_STEP_ID") != nullptr &&
+         mpi_presence() == MpiPresence::kRunning;
 }
 
 }  // namespace acp::runtime

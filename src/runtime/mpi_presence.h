@@ -16,4 +16,8 @@ enum class MpiPresence : std::uint8_t {
 /// Asks the MPI library that the program has loaded. Any thread.
 MpiPresence mpi_presence() noexcept;
 
+/// Whether srun has started this process, and MPI runs in it. Then MPI has
+/// greeted Slurm, which answers no second greeting on this connection.
+bool is_slurm_beside_mpi() noexcept;
+
 }  // namespace acp::runtime

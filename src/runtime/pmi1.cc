@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "runtime/host_bundle.h"
+#include "runtime/mpi_presence.h"
 #include "runtime/pmi_client.h"
 
 namespace acp::runtime {
@@ -16,12 +17,14 @@ class Pmi1 final : public PmiClient {
   explicit Pmi1(UniqueFd socket)
       : PmiClient(PmiDialect::kPmi1, std::move(socket)) {}
 
-  /// An MPI library in this process may have said "init" before: a launcher
-  /// answers it any number of times.
+  /// An MPI library in this process may have said "init" before. Hydra answers
+  /// it any number of times, and Slurm once.
   Status connect(const WaitLimit& limit) {
-    if (const Status status = agree_on_version("1", "1", limit);
-        status != Status::kOk) {
-      return status;
+    if (!is_slurm_beside_mpi()) {
+      if (const Status status = agree_on_version("1", "1", limit);
+          status != Status::kOk) {
+        return status;
+      }
     }
     const auto maxes = ask("get_maxes", {}, "maxes", limit);
     if (!maxes.ok()) {

@@ -56,8 +56,24 @@ foreach(mpi openmpi mpich)
       -I${PROJECT_SOURCE_DIR}/include ${folder}/with_acp.c -o ${with_acp}
       -L${CMAKE_BINARY_DIR}/lib -Wl,-rpath,${CMAKE_BINARY_DIR}/lib -lacp
     DEPENDS ${folder}/with_acp.c hmpi_${mpi} acp VERBATIM)
-  add_custom_target(hmpi_programs_${mpi} ALL DEPENDS ${with_acp}
-    ${conformance} ${matcher} ${ownership} ${nodes})
+  # A program that dies, also as a library for the loader, and a profiler's library.
+  set(mortal ${CMAKE_CURRENT_BINARY_DIR}/mortal_${mpi})
+  set(mortal_library ${CMAKE_CURRENT_BINARY_DIR}/libmortal_${mpi}.so)
+  set(tool ${CMAKE_CURRENT_BINARY_DIR}/libtool_${mpi}.so)
+  add_custom_command(OUTPUT ${mortal} ${mortal_library} ${tool}
+    COMMAND ${compile} ${folder}/mortal.cc -o ${mortal}
+    COMMAND ${compile} -fPIC -shared ${folder}/mortal.cc -o ${mortal_library}
+    COMMAND ${ACP_MPICC_${mpi}} -O1 -Wall -Wextra -Werror -fPIC -shared
+      ${folder}/tool.c -o ${tool}
+    DEPENDS ${folder}/mortal.cc ${folder}/tool.c ${headers} VERBATIM)
+  add_custom_target(hmpi_programs_${mpi} ALL
+    DEPENDS ${conformance} ${matcher} ${mortal} ${mortal_library} ${tool} ${ownership}
+      ${nodes} ${with_acp})
+  if(NOT TARGET hmpi_loader)
+    add_executable(hmpi_loader ${folder}/loader.c)
+    set_target_properties(hmpi_loader PROPERTIES OUTPUT_NAME loader)
+    target_link_libraries(hmpi_loader PRIVATE acp_flags ${CMAKE_DL_LIBS})
+  endif()
   add_dependencies(hmpi_programs_${mpi} hmpi_${mpi})
 
   set(run ${CMAKE_BINARY_DIR}/bin/hmpirun ${ACP_MPIEXEC_${mpi}})
@@ -91,16 +107,64 @@ foreach(mpi openmpi mpich)
       COMMAND ${run} -np 3 ${with_acp} ${words})
     list(APPEND tests hmpi.with_acp.${mpi}.${name})
   endforeach()
+  # Ranks on two hosts: receives from any source have senders on both, and each run of
+  # random_matcher is compared with one over the MPI alone. The checks of --strict are
+  # left out, because messages between hosts have the faults of the MPI library.
+  set(over_hosts ${PROJECT_SOURCE_DIR}/tests/hosts/with-hosts -n 2 --
+    ${CMAKE_CURRENT_LIST_DIR}/over-hosts)
+  set(hmpirun ${CMAKE_BINARY_DIR}/bin/hmpirun)
+  add_test(NAME hmpi.hosts.conformance.${mpi}
+    COMMAND ${over_hosts} ${mpi} ${hmpirun} ${conformance} attributes cancel
+      communicators.apart communicators.freed communicators.sent completion errors free
+      matching modes probe progress sendrecv threads truncation types)
+  add_test(NAME hmpi.hosts.conformance.${mpi}.all CONFIGURATIONS full
+    COMMAND ${over_hosts} ${mpi} ${hmpirun} ${conformance})
+  foreach(seed 2 3)
+    add_test(NAME hmpi.hosts.random.${mpi}.${seed}
+      COMMAND ${over_hosts} --traces ${mpi} ${hmpirun} ${matcher} --seed ${seed}
+        --operations 10000)
+    list(APPEND hosts hmpi.hosts.random.${mpi}.${seed})
+  endforeach()
+  list(APPEND hosts hmpi.hosts.conformance.${mpi} hmpi.hosts.conformance.${mpi}.all)
+  add_test(NAME hmpi.macprun.${mpi}
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/under-macprun ${mpi} ${hmpirun}
+      $<TARGET_FILE:macprun> ${conformance})
+  list(APPEND launched hmpi.macprun.${mpi})
+  add_test(NAME hmpi.deaths.${mpi}
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/deaths ${mpi} ${hmpirun} ${mortal})
+  set_tests_properties(hmpi.deaths.${mpi} PROPERTIES LABELS "hmpi;fault"
+    TIMEOUT 300 RESOURCE_LOCK dev_shm)
+  add_test(NAME hmpi.beside.${mpi}
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/beside ${mpi} ${hmpirun}
+      $<TARGET_FILE:hmpi_${mpi}> ${CMAKE_CURRENT_BINARY_DIR})
+  set_tests_properties(hmpi.beside.${mpi} PROPERTIES LABELS hmpi TIMEOUT 180
+    PROCESSORS 2)
+  set(program_${mpi} ${conformance})
   # Every message by a record, and private memory through bounce buffers.
   add_test(NAME hmpi.bounce.${mpi}
     COMMAND ${run} -np 3 ${conformance} --strict)
   list(APPEND bounce hmpi.bounce.${mpi})
 endforeach()
+if(launched)
+  foreach(mpi openmpi mpich)
+    if(NOT program_${mpi})
+      set(program_${mpi} none)
+    endif()
+  endforeach()
+  add_test(NAME hmpi.slurm
+    COMMAND ${PROJECT_SOURCE_DIR}/tests/providers/with-slurm
+      ${CMAKE_CURRENT_LIST_DIR}/under-slurm ${hmpirun} ${program_mpich}
+      ${program_openmpi} matching probe)
+  set_tests_properties(${launched} hmpi.slurm PROPERTIES LABELS "hmpi;providers"
+    TIMEOUT 180 PROCESSORS 2 SKIP_RETURN_CODE 77 RESOURCE_LOCK dev_shm)
+endif()
 if(tests)
   set_tests_properties(${tests} ${bounce} PROPERTIES LABELS hmpi TIMEOUT 300
     PROCESSORS 2)
   set(as_root OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   set_tests_properties(${tests} PROPERTIES ENVIRONMENT "${as_root}")
+  set_tests_properties(${hosts} PROPERTIES LABELS "hmpi;hosts" TIMEOUT 300
+    PROCESSORS 2 SKIP_RETURN_CODE 77 RESOURCE_LOCK dev_shm)
   set_tests_properties(${bounce} PROPERTIES ENVIRONMENT
     "${as_root};HMPI_CMA=off;HMPI_INLINE=0;HMPI_COPY=0")
 endif()

@@ -233,4 +233,32 @@ MPI_CASE("progress.many-large-pending") {
   MPI_Waitall(kEach, sends, MPI_STATUSES_IGNORE);
 }
 
+/// Rank 0 waits for a message that another rank sends behind a collective. The
+/// collective takes rounds that need rank 0, which has begun it.
+MPI_CASE("progress.collective-beside-receive") {
+  constexpr int kCount = 100'000;
+  const std::vector<int> ones(kCount, 1);
+  for (const int sender : {1, world_size - 1}) {
+    if (sender <= 0 || sender >= world_size) return;
+    std::vector<int> sums(kCount);
+    MPI_Request requests[2];
+    MPI_Ibarrier(MPI_COMM_WORLD, &requests[0]);
+    MPI_Iallreduce(ones.data(), sums.data(), kCount, MPI_INT, MPI_SUM,
+                   MPI_COMM_WORLD, &requests[1]);
+    int value = 7;
+    if (world_rank == 0) {
+      value = 0;
+      MPI_Recv(&value, 1, MPI_INT, sender, 1, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+    }
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    if (world_rank == sender) {
+      MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    }
+    CHECK_EQUAL(value, 7);
+    CHECK_EQUAL(sums[0], world_size);
+    CHECK_EQUAL(sums[kCount - 1], world_size);
+  }
+}
+
 }  // namespace
