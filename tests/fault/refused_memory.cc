@@ -108,8 +108,9 @@ void free(void* memory) {
 // NOLINTEND(*-reserved-identifier, readability-*)
 #else
 
-// The standard describes this loop. The other forms of new and delete call
-// these two.
+// The standard describes this loop. The sanitizer has its own form of each new,
+// so those for single objects are all here: memory that the sanitizer's new has
+// made may not reach the delete below.
 void* operator new(std::size_t size) {
   for (;;) {
     if (!refused::refuses(size)) {
@@ -118,6 +119,14 @@ void* operator new(std::size_t size) {
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) throw std::bad_alloc();
     handler();
+  }
+}
+
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
   }
 }
 
