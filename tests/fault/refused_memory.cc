@@ -53,6 +53,11 @@ void begin(Mode mode, long nth) {
   g_is_on = true;
 }
 
+std::unique_ptr<char[]> begin_without_reserve() {
+  begin(Mode::kLimit, 1);
+  return std::make_unique<char[]>(1000);
+}
+
 bool end() {
   g_is_on = false;
   return g_hits != 0;
