@@ -544,6 +544,22 @@ const char* acpx_enter_call(const char* function);
  */
 void acpx_leave_call(const char* before);
 
+/** Begins a call of a layer above ACP that cannot be undone half-way. ACP keeps
+ * 1 MiB of address space in reserve for the moment in which the system refuses
+ * memory. Until acpx_leave_reserve an allocation by operator new of this thread
+ * that fails takes from the reserve. When that is used up as well, the job ends
+ * with one line. Functions of ACP that the thread calls meanwhile do not fail
+ * for want of the reserve. Calls nest. Works at any time; does not block.
+ *
+ * @return 0, or -1 with ACPX_NO_MEMORY: the system refuses to fill the reserve,
+ *   and a call that may fail should now do so before it begins. Writes no line.
+ *   The thread is inside in both cases.
+ */
+int acpx_enter_reserve(void);
+
+/** Ends what the last acpx_enter_reserve of this thread has begun. */
+void acpx_leave_reserve(void);
+
 /* How much a line matters; the setting ACP_LOG says which are shown. */
 typedef enum {
   ACPX_LOG_ERROR = 0,

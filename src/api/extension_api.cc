@@ -279,6 +279,16 @@ void acpx_leave_call(const char* before) {
   acp::gma::leave_call(before);
 }
 
+int acpx_enter_reserve(void) {
+  const bool is_full = acp::has_memory_reserve();
+  acp::MustNotFail::enter();
+  return is_full ? 0 : acp::api::as_int(Status::kNoMemory);
+}
+
+void acpx_leave_reserve(void) {
+  acp::MustNotFail::leave();
+}
+
 void acpx_log(acpx_log_level_t level, const char* text) {
   if (text != nullptr && level >= ACPX_LOG_ERROR && level <= ACPX_LOG_TRACE) {
     acp::api::prepare_early_log();

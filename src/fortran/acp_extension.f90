@@ -328,6 +328,16 @@ module acp_extension
       import
       type(c_ptr), value :: before
     end subroutine
+
+    !> Begins a call that may use the memory that ACP keeps in reserve.
+    function acpx_enter_reserve() bind(C, name='acpx_enter_reserve')
+      import
+      integer(c_int) :: acpx_enter_reserve
+    end function
+
+    !> Ends what the last acpx_enter_reserve of this thread has begun.
+    subroutine acpx_leave_reserve() bind(C, name='acpx_leave_reserve')
+    end subroutine
   end interface
 
 contains

@@ -72,10 +72,13 @@ struct Introduction {
 };
 
 /// Joins the ACP job, which the program may have begun. A process has much more
-/// address space than memory, so the heaps may be large.
+/// address space than memory, so the heaps may be large, unless the user or a
+/// launcher of ACP has decided: acprun and macprun have made the memory when
+/// their ranks find this descriptor.
 void join(std::string& why) {
-  const bool is_set = std::getenv("ACP_HEAP_SIZE") != nullptr;
-  if (!is_set) {
+  const bool is_decided = std::getenv("ACP_HEAP_SIZE") != nullptr ||
+                          std::getenv("ACP_BOOTSTRAP_FD") != nullptr;
+  if (!is_decided) {
     ::setenv("ACP_HEAP_SIZE", "16G", 0);
   }
   if (acpx_hold_job() == 0) {
@@ -83,7 +86,7 @@ void join(std::string& why) {
   } else {
     why = std::string("acp_init: ") + acpx_strerror(acp_errno);
   }
-  if (!is_set) {
+  if (!is_decided) {
     ::unsetenv("ACP_HEAP_SIZE");
   }
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "acp.h"
+#include "inbox/reserved_call.h"
 #include "qmp.h"
 #include "qmp/api_pair.h"
 #include "qmp/collective.h"
@@ -248,9 +249,10 @@ QMP_status_t QMP_comm_split(QMP_comm_t comm,
                             int color,
                             int key,
                             QMP_comm_t* newcomm) {
-  Job* mine = qmp::job_for(kSplit);
+  const inbox::ReservedCall call;
+  Job* mine = qmp::job_to_begin(kSplit);
   if (mine == nullptr) {
-    return QMP_NOT_INITED;
+    return qmp::last_failure().status;
   }
   if (comm == nullptr || newcomm == nullptr) {
     return fail(QMP_INVALID_ARG, "%s: %s is NULL", kSplit,
@@ -264,9 +266,10 @@ QMP_status_t QMP_comm_split(QMP_comm_t comm,
 }
 
 QMP_status_t QMP_comm_free(QMP_comm_t comm) {
-  Job* mine = qmp::job_for(kFree);
+  const inbox::ReservedCall call;
+  Job* mine = qmp::job_to_begin(kFree);
   if (mine == nullptr) {
-    return QMP_NOT_INITED;
+    return qmp::last_failure().status;
   }
   if (comm == nullptr || comm->is_built_in || comm->is_freed) {
     return fail(QMP_INVALID_ARG, "%s: %s", kFree,

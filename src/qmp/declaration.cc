@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "inbox/reserved_call.h"
 #include "qmp/handle.h"
 
 namespace qmp {
@@ -18,7 +19,7 @@ namespace {
 MessageMemory* memory_for(const char* function,
                           QMP_comm_t comm,
                           QMP_msgmem_t handle) {
-  if (job_for(function) == nullptr) {
+  if (job_to_begin(function) == nullptr) {
     return nullptr;
   }
   if (comm == nullptr || handle == nullptr) {
@@ -106,6 +107,30 @@ std::vector<MessageHandle*> idle_parts(const char* function,
   return parts;
 }
 
+/// Whether the handles can become a multiple; if not, it reports why. The
+/// program says how many there are, so lists of them may not use the reserve.
+bool are_parts(const char* function, QMP_msghandle_t* handles, int count) {
+  try {
+    const std::vector<MessageHandle*> parts =
+        idle_parts(function, handles, count);
+    if (parts.size() != static_cast<std::size_t>(count)) {
+      return false;
+    }
+    if (is_declared_twice(parts)) {
+      (void)fail(QMP_INVALID_ARG,
+                 "%s: one handle of %d is there twice; each has to be another "
+                 "one",
+                 function, count);
+      return false;
+    }
+    return true;
+  } catch (const std::bad_alloc&) {
+    (void)fail(QMP_NOMEM_ERR, "%s: no memory for a list of %d handles",
+               function, count);
+    return false;
+  }
+}
+
 }  // namespace
 
 QMP_msghandle_t declare_with_node(const char* function,
@@ -113,6 +138,7 @@ QMP_msghandle_t declare_with_node(const char* function,
                                   QMP_msgmem_t handle,
                                   int node,
                                   Direction direction) {
+  const inbox::ReservedCall call;
   MessageMemory* memory = memory_for(function, comm, handle);
   if (memory == nullptr) {
     return nullptr;
@@ -132,6 +158,7 @@ QMP_msghandle_t declare_with_neighbour(const char* function,
                                        int axis,
                                        int sign,
                                        Direction direction) {
+  const inbox::ReservedCall call;
   MessageMemory* memory = memory_for(function, comm, handle);
   if (memory == nullptr) {
     return nullptr;
@@ -174,16 +201,12 @@ QMP_msghandle_t declare_multiple(const char* function,
     return fail_null(QMP_INVALID_ARG, "%s: msgh is NULL, and num is %d",
                      function, count);
   }
-  const std::vector<MessageHandle*> parts =
-      idle_parts(function, handles, count);
-  if (parts.size() != static_cast<std::size_t>(count)) {
+  if (!are_parts(function, handles, count)) {
     return nullptr;
   }
-  if (is_declared_twice(parts)) {
-    return fail_null(QMP_INVALID_ARG,
-                     "%s: one handle of %d is there twice; each has to be "
-                     "another one",
-                     function, count);
+  const inbox::ReservedCall call;
+  if (job_to_begin(function) == nullptr) {
+    return nullptr;
   }
   auto* object = new (std::nothrow) MessageHandle;
   QMP_msghandle_t result =

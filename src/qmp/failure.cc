@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "acp.h"
+#include "inbox/reserved_call.h"
 
 namespace qmp {
 
@@ -52,6 +53,7 @@ Failure& last_failure() {
 
 // NOLINTNEXTLINE(cert-dcl50-cpp): as printf, which it ends in
 QMP_status_t fail(QMP_status_t status, const char* format, ...) {
+  const inbox::ReservedCall call;  // A failure for want of memory has a text.
   std::va_list words;
   va_start(words, format);
   last_failure() = {status, formatted(format, words)};

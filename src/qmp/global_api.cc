@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
+#include "inbox/reserved_call.h"
 #include "qmp.h"
 #include "qmp/api_pair.h"
 #include "qmp/collective.h"
@@ -23,7 +25,7 @@ namespace {
 /// The check that all global operations share. nullptr: a failure, which
 /// why_not() returns.
 Job* job_of(const char* function, QMP_comm_t comm) {
-  Job* mine = qmp::job_for(function);
+  Job* mine = qmp::job_to_begin(function);
   if (mine != nullptr && (comm == nullptr || comm->is_freed)) {
     return fail_null(QMP_INVALID_ARG, "%s: the communicator %s", function,
                      comm == nullptr ? "is NULL" : "was freed before");
@@ -67,6 +69,7 @@ QMP_status_t reduce(const char* function,
                     T* values,
                     int length) {
   const qmp::Timed timed;
+  const inbox::ReservedCall call;
   Job* mine = job_with(function, comm, "value", values, length);
   return mine == nullptr
              ? why_not()
@@ -83,7 +86,13 @@ QMP_status_t sum_extended(const char* function,
   if (job_with(function, comm, "value", values, length) == nullptr) {
     return why_not();
   }
-  std::vector<long double> wide(values, values + length);
+  std::vector<long double> wide;
+  try {
+    wide.assign(values, values + length);
+  } catch (const std::bad_alloc&) {
+    return fail(QMP_NOMEM_ERR, "%s: no memory for %d long doubles", function,
+                length);
+  }
   const QMP_status_t status =
       reduce<qmp::Sum>(function, comm, wide.data(), length);
   if (status == QMP_SUCCESS) {
@@ -99,6 +108,7 @@ extern "C" {
 
 QMP_API_PAIR(QMP_status_t, barrier, ()) {
   const qmp::Timed timed;
+  const inbox::ReservedCall call;
   Job* mine = job_of(function, comm);
   return mine == nullptr ? why_not() : qmp::barrier(*mine, *comm, function);
 }
@@ -106,6 +116,7 @@ QMP_API_PAIR(QMP_status_t, barrier, ()) {
 QMP_API_PAIR(
     QMP_status_t, broadcast, (buffer, nbytes), void* buffer, size_t nbytes) {
   const qmp::Timed timed;
+  const inbox::ReservedCall call;
   Job* mine = job_with(function, comm, "buffer", buffer, nbytes > 0 ? 1 : 0);
   return mine == nullptr
              ? why_not()
@@ -120,6 +131,7 @@ QMP_status_t QMP_comm_alltoall(QMP_comm_t comm,
                                int count) {
   constexpr const char* kFunction = "QMP_comm_alltoall";
   const qmp::Timed timed;
+  const inbox::ReservedCall call;
   const char* missing = recvbuffer == nullptr ? "recvbuffer" : "sendbuffer";
   const bool has_both = recvbuffer != nullptr && sendbuffer != nullptr;
   Job* mine = job_with(kFunction, comm, missing,
@@ -147,6 +159,7 @@ QMP_API_PAIR(QMP_status_t,
              size_t buflen,
              QMP_binary_func bfunc) {
   const qmp::Timed timed;
+  const inbox::ReservedCall call;
   Job* mine = job_with(function, comm, "lbuffer", lbuffer, buflen > 0 ? 1 : 0);
   if (mine != nullptr && bfunc == nullptr) {
     return fail(QMP_INVALID_ARG, "%s: bfunc is NULL", function);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "acp/extension.h"
+#include "inbox/reserved_call.h"
 
 namespace qmp {
 
@@ -177,9 +178,10 @@ std::string describe_active(const MessageHandle& handle) {
 /// Refuses a handle of which any transfer is active before it starts the first
 /// one. A start also ends transfers that are done, and drops their results.
 QMP_status_t start(QMP_msghandle_t name) {
-  Job* mine = job_for("QMP_start");
+  const inbox::ReservedCall call;
+  Job* mine = job_to_begin("QMP_start");
   if (mine == nullptr) {
-    return QMP_NOT_INITED;
+    return last_failure().status;
   }
   MessageHandle* handle = find_handle("QMP_start", name);
   if (handle == nullptr) {
@@ -204,9 +206,10 @@ QMP_status_t start(QMP_msghandle_t name) {
 }
 
 QMP_status_t wait(QMP_msghandle_t name) {
-  Job* mine = job_for("QMP_wait");
+  const inbox::ReservedCall call;
+  Job* mine = job_to_begin("QMP_wait");
   if (mine == nullptr) {
-    return QMP_NOT_INITED;
+    return last_failure().status;
   }
   MessageHandle* handle = find_handle("QMP_wait", name);
   return handle != nullptr ? wait_for(*mine, *handle) : QMP_INVALID_ARG;
@@ -214,9 +217,10 @@ QMP_status_t wait(QMP_msghandle_t name) {
 
 /// Waits for every handle, also behind one that has failed.
 QMP_status_t wait_all(QMP_msghandle_t* handles, int count) {
-  Job* mine = job_for("QMP_wait_all");
+  const inbox::ReservedCall call;
+  Job* mine = job_to_begin("QMP_wait_all");
   if (mine == nullptr) {
-    return QMP_NOT_INITED;
+    return last_failure().status;
   }
   if (count < 0) {
     return fail(QMP_INVALID_ARG,
@@ -243,7 +247,8 @@ QMP_status_t wait_all(QMP_msghandle_t* handles, int count) {
 }
 
 QMP_bool_t is_complete(QMP_msghandle_t name) {
-  Job* mine = job_for("QMP_is_complete");
+  const inbox::ReservedCall call;
+  Job* mine = job_to_begin("QMP_is_complete");
   const MessageHandle* handle =
       mine != nullptr ? find_handle("QMP_is_complete", name) : nullptr;
   return handle != nullptr && mine->exchange.look(handle->first) == 0
@@ -253,7 +258,7 @@ QMP_bool_t is_complete(QMP_msghandle_t name) {
 
 QMP_status_t clear_to_send(QMP_msghandle_t name, QMP_clear_to_send_t cts) {
   if (job_for("QMP_clear_to_send") == nullptr) {
-    return QMP_NOT_INITED;
+    return last_failure().status;
   }
   MessageHandle* handle = find_handle("QMP_clear_to_send", name);
   if (handle == nullptr) {
@@ -282,8 +287,9 @@ QMP_status_t change_addresses(const char* function,
                               QMP_msghandle_t name,
                               void** bases,
                               int count) {
-  if (job_for(function) == nullptr) {
-    return QMP_NOT_INITED;
+  const inbox::ReservedCall call;
+  if (job_to_begin(function) == nullptr) {
+    return last_failure().status;
   }
   MessageHandle* handle = find_handle(function, name);
   if (handle == nullptr || bases == nullptr) {
@@ -323,6 +329,7 @@ void free_handle(QMP_msghandle_t name) {
   if (name == nullptr) {
     return;
   }
+  const inbox::ReservedCall call;
   Job* mine = job_for("QMP_free_msghandle");
   if (mine == nullptr) {
     return;  // QMP_finalize_msg_passing has ended all handles.

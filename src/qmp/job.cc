@@ -10,11 +10,13 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <numeric>
 #include <string>
 
 #include "acp.h"
 #include "acp/extension.h"
+#include "inbox/reserved_call.h"
 #include "qmp/failure.h"
 #include "qmp/partition.h"
 #include "qmp/settings.h"
@@ -100,6 +102,7 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
     return fail(QMP_INITSVC_ERR, "cannot join the job: %s",
                 acpx_strerror(acp_errno));
   }
+  const inbox::ReservedCall call;
   std::uint64_t errors = 0;  // 1 is abort
   end_job_on_failure(acpx_setting("ACP_ERRORS", &errors) == 0 && errors == 1);
   made.world = std::make_unique<QMP_comm_struct>();
@@ -174,6 +177,30 @@ Job* job_for(const char* function) {
   return mine;
 }
 
+Job* job_to_begin(const char* function) {
+  Job* mine = job_for(function);
+  if (mine != nullptr && inbox::ReservedCall::lacks_memory()) {
+    return fail_null(QMP_NOMEM_ERR, inbox::ReservedCall::kRefusal, function);
+  }
+  return mine;
+}
+
+namespace {
+
+/// Before acp_init there is no reserve, so an allocation may still fail.
+QMP_status_t join_with_memory(std::unique_ptr<Job>& made,
+                              int* argc,
+                              char*** argv) {
+  try {
+    made = std::make_unique<Job>();
+    return join(*made, argc, argv);
+  } catch (const std::bad_alloc&) {
+    return fail(QMP_NOMEM_ERR, "QMP_init_msg_passing: no memory");
+  }
+}
+
+}  // namespace
+
 /// Joins first, and shows the job to other threads when all of it is made. When
 /// joining fails after acp_init, it leaves the job again. The handlers for exit
 /// and fork are registered once, since they cannot be removed.
@@ -186,10 +213,12 @@ QMP_status_t begin(int* argc, char*** argv) {
                 "QMP_init_msg_passing: called after QMP_finalize_msg_passing; "
                 "a process joins a job once");
   }
-  auto made = std::make_unique<Job>();
-  const QMP_status_t status = join(*made, argc, argv);
+  std::unique_ptr<Job> made;
+  const QMP_status_t status = join_with_memory(made, argc, argv);
+  const inbox::ReservedCall call;
   if (status != QMP_SUCCESS) {
-    if (made->world != nullptr) {  // acp_init has joined the job
+    if (made != nullptr &&
+        made->world != nullptr) {  // acp_init has joined the job
       made.reset();
       (void)acp_finalize();
     }
@@ -212,6 +241,7 @@ void end() {
   if (mine == nullptr) {
     return;
   }
+  const inbox::ReservedCall call;
   g_has_ended = true;
   end_job_on_failure(false);
   tell("leaves");

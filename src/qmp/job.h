@@ -67,6 +67,9 @@ NodeNumber node_number() noexcept;
 
 /// Returns job(); nullptr comes with a failure that names `function`.
 Job* job_for(const char* function);
+/// As job_for(), for a call that allocates: also nullptr when its ReservedCall
+/// has found no memory with which it could end.
+Job* job_to_begin(const char* function);
 
 /// QMP_init_msg_passing.
 QMP_status_t begin(int* argc, char*** argv);

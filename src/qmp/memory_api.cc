@@ -2,9 +2,11 @@
 // nothing is sent here.
 #include <bit>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
+#include "inbox/reserved_call.h"
 #include "qmp.h"
 #include "qmp/failure.h"
 #include "qmp/handle.h"
@@ -46,7 +48,24 @@ std::byte* bytes_at(void* base) {
 }
 
 QMP_msgmem_t declare(const char* function, std::vector<Run> runs) {
+  const inbox::ReservedCall call;
+  if (qmp::job_to_begin(function) == nullptr) {
+    return nullptr;
+  }
   return as_handle(function, new MessageMemory(std::move(runs)));
+}
+
+/// Makes room for as many runs as the program asks for. False, reported: there
+/// is no memory. The size is the program's, so it may not use the reserve.
+bool make_room(const char* function, std::vector<Run>& runs, int count) {
+  try {
+    runs.reserve(static_cast<std::size_t>(count));
+    return true;
+  } catch (const std::bad_alloc&) {
+    (void)qmp::fail(QMP_NOMEM_ERR, "%s: no memory for %d runs of bytes",
+                    function, count);
+    return false;
+  }
 }
 
 /// Whether the argument `name` of `function` is not negative. Otherwise it
@@ -83,7 +102,8 @@ bool is_run(const char* function,
 QMP_mem_t* allocate(const char* function,
                     std::size_t bytes,
                     std::size_t alignment) {
-  qmp::Job* mine = qmp::job_for(function);
+  const inbox::ReservedCall call;
+  qmp::Job* mine = qmp::job_to_begin(function);
   if (mine == nullptr) {
     return nullptr;
   }
@@ -132,6 +152,7 @@ void QMP_free_memory(QMP_mem_t* mem) {
   if (mem == nullptr) {
     return;
   }
+  const inbox::ReservedCall call;
   const std::unique_ptr<qmp::Block> block(memories().remove(mem));
   qmp::Job* mine = qmp::job_for("QMP_free_memory");
   if (mine != nullptr && block == nullptr) {
@@ -143,7 +164,8 @@ void QMP_free_memory(QMP_mem_t* mem) {
 }
 
 QMP_msgmem_t QMP_declare_msgmem(const void* mem, size_t nbytes) {
-  if (qmp::job_for("QMP_declare_msgmem") == nullptr) {
+  const inbox::ReservedCall call;
+  if (qmp::job_to_begin("QMP_declare_msgmem") == nullptr) {
     return nullptr;
   }
   if (mem == nullptr && nbytes > 0) {
@@ -188,6 +210,9 @@ QMP_msgmem_t QMP_declare_strided_array_msgmem(void* base[],
                      num);
   }
   std::vector<Run> runs;
+  if (!make_room(function, runs, num)) {
+    return nullptr;
+  }
   for (int i = 0; i < num; ++i) {
     if (!is_run(function, "[" + std::to_string(i) + "]", base[i], blksize[i],
                 nblocks[i])) {
@@ -219,6 +244,9 @@ QMP_msgmem_t QMP_declare_indexed_msgmem(
                      count);
   }
   std::vector<Run> runs;
+  if (!make_room(function, runs, count)) {
+    return nullptr;
+  }
   for (int i = 0; i < count; ++i) {
     if (blocklen[i] < 0) {
       return fail_null(QMP_INVALID_ARG,
@@ -239,6 +267,7 @@ void QMP_free_msgmem(QMP_msgmem_t m) {
   if (m == nullptr || qmp::job() == nullptr) {
     return;
   }
+  const inbox::ReservedCall call;
   if (MessageMemory* memory = qmp::message_memories().remove(m)) {
     memory->release();
   } else {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "inbox/reserved_call.h"
 #include "qmp.h"
 #include "qmp/api_pair.h"
 #include "qmp/failure.h"
@@ -89,8 +90,9 @@ QMP_status_t declare_topology_of(const char* function,
                                  const int* dims,
                                  int ndim,
                                  std::span<const int> map) {
-  if (qmp::job_for(function) == nullptr) {
-    return QMP_NOT_INITED;
+  const inbox::ReservedCall call;
+  if (qmp::job_to_begin(function) == nullptr) {
+    return qmp::last_failure().status;
   }
   if (comm == nullptr || dims == nullptr) {
     return fail(QMP_INVALID_ARG, "%s: %s is NULL", function,
@@ -294,9 +296,10 @@ QMP_API_PAIR(int,
 }
 
 QMP_status_t QMP_layout_grid(const int dimensions[], int ndims) {
-  Job* mine = qmp::job_for(kLayOut);
+  const inbox::ReservedCall call;
+  Job* mine = qmp::job_to_begin(kLayOut);
   if (mine == nullptr) {
-    return QMP_NOT_INITED;
+    return qmp::last_failure().status;
   }
   if (dimensions == nullptr) {
     return fail(QMP_INVALID_ARG, "%s: dimensions is NULL", kLayOut);

@@ -63,8 +63,9 @@ class Bootstrap {
 
   /// Tells the launcher to end the job with this exit status; the caller ends
   /// itself afterwards. `why` does not name this rank: acprun does it, and the
-  /// provider for launchers that do not.
-  virtual void abort(int exit_status, std::string_view why) = 0;
+  /// provider for launchers that do not. Returns false when the launcher cannot
+  /// be told: then only the exit status of this process can tell it.
+  virtual bool abort(int exit_status, std::string_view why) = 0;
 
   /// From here on this process may exit without ending the job.
   virtual void finalized() = 0;

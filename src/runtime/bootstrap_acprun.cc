@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -133,10 +134,10 @@ class Acprun final : public Bootstrap {
   }
 
   /// Logs no failure: where acprun is gone, it may be the reason of this call.
-  void abort(int exit_status, std::string_view why) override {
-    (void)send_message(socket_.get(), {BootstrapType::kAbort,
-                                       static_cast<std::uint64_t>(exit_status),
-                                       std::string(why)});
+  bool abort(int exit_status, std::string_view why) override {
+    return send_message(socket_.get(), {BootstrapType::kAbort,
+                                        static_cast<std::uint64_t>(exit_status),
+                                        std::string(why)}) == 0;
   }
 
   void finalized() override {
@@ -152,10 +153,24 @@ class Acprun final : public Bootstrap {
 
   Status send(const BootstrapMessage& message) {
     if (const int error = send_message(socket_.get(), message); error != 0) {
-      log_error("acprun is gone: {}", errno_text(error));
+      log_lost_connection(error);
       return Status::kAborted;
     }
     return Status::kOk;
+  }
+
+  /// Programs that become daemons close all descriptors. After that the number
+  /// is unused, or belongs to another file.
+  static void log_lost_connection(int error) {
+    if (error == EBADF || error == ENOTSOCK) {
+      log_error(
+          "the program has closed the connection to acprun ({}): close only "
+          "descriptors that the program has opened",
+          errno_text(error));
+      return;
+    }
+    log_error("acprun is gone: {}",
+              error == 0 ? "connection closed" : errno_text(error));
   }
 
   /// A thread that waits for the answer to WantAddress, and one that waits for
@@ -207,11 +222,7 @@ class Acprun final : public Bootstrap {
             "library are of different builds",
             received.bytes);
         return Status::kProtocol;
-      default:
-        log_error("acprun is gone: {}", received.error == 0
-                                            ? "connection closed"
-                                            : errno_text(received.error));
-        return Status::kAborted;
+      default: log_lost_connection(received.error); return Status::kAborted;
     }
     if (received.attached) {
       memory_ = std::move(received.attached);

@@ -106,13 +106,15 @@ class Managed final : public Bootstrap {
     watch_->tell_absence(absence);
   }
 
-  void abort(int exit_status, std::string_view why) override {
+  /// The watch ends this process even if the launcher does not.
+  bool abort(int exit_status, std::string_view why) override {
     const protocol::ProcRecord& own =
         segment_.record(segment_.slot_of_proc(manager_->rank()));
     watch_->abort(exit_status,
                   fmt::format("rank {} on {}: {}",
                               own.rank.load(std::memory_order_relaxed),
                               host_name(), why));
+    return true;
   }
 
   /// The watch ends first: it uses the launcher's connection.

@@ -22,7 +22,7 @@ class Singleton final : public Bootstrap {
 
   Status arrive(protocol::Phase) override { return Status::kOk; }
 
-  void abort(int, std::string_view) override {}
+  bool abort(int, std::string_view) override { return true; }
 
   void finalized() override {}
 

@@ -149,7 +149,7 @@ Status Task::open_engine() {
   transports_->attach(
       *engine_, *agent_,
       [this](TimePoint deadline) { progress_->rouse_before(deadline); },
-      [this](std::string_view text) { bootstrap_->abort(1, text); });
+      [this](std::string_view text) { (void)bootstrap_->abort(1, text); });
   progress_->attach(*engine_, *transports_);
   watch_neighbor();
   const BarrierKind kind = is_network_everywhere(settings_) ? BarrierKind::kNet
@@ -329,12 +329,20 @@ Status Task::finalize() {
   return end_after("acp_finalize", leave());
 }
 
-/// The other ranks would wait for a rank that has failed to join or to leave.
-/// And its program may return 0, so the job ends here, with another status.
+/// The other ranks would wait for a rank that has failed to leave. And its
+/// program may return 0, so the job ends here, with another status. Where the
+/// launcher cannot be told, it learns it from the status of this process.
 Status Task::end_after(const char* function, Status status) {
-  if (status != Status::kOk && !protocol::is_ending(segment_)) {
-    bootstrap_->abort(
-        1, fmt::format("{} has failed: {}", function, status_text(status)));
+  if (status == Status::kOk || protocol::is_ending(segment_)) {
+    return status;
+  }
+  const std::string why =
+      fmt::format("{} has failed: {}", function, status_text(status));
+  if (!bootstrap_->abort(1, why)) {
+    flush_output();
+    log_error("{}; {} cannot be told, so this process ends with status 1", why,
+              bootstrap_->name());
+    end_process();
   }
   return status;
 }
@@ -472,7 +480,13 @@ void Task::abort_after_error(std::string_view text) {
 void Task::leave_aborted(std::string_view why) {
   log_held_lines();
   deliver_log(kLastLinesLimit);
-  bootstrap_->abort(1, why);
+  (void)bootstrap_->abort(1, why);
+  end_process();
+}
+
+void Task::end_process() {
+  log_held_lines();
+  deliver_log(kLastLinesLimit);
   // The job ends even if this waits for a stream that another thread holds.
   std::fflush(nullptr);
   ::_exit(1);

@@ -131,6 +131,8 @@ class Task {
 
  private:
   [[noreturn]] void leave_aborted(std::string_view why);
+  /// Ends this process with status 1, after its lines have been delivered.
+  [[noreturn]] static void end_process();
   Status open(const NetTransportFactory& make_net_transport);
   Status open_transports(const NetTransportFactory& make_net_transport);
   Status open_engine();

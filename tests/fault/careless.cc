@@ -9,10 +9,13 @@
 //             sent before, the others never come
 //   upsert    counts in a map of rank 1, which is stopped
 //   allocate  allocates memory of rank 1, which is stopped
+//   close     closes all descriptors of the process, as daemons do, and calls
+//             acp_finalize, which fails then
 //   constant  sends rank 1 a message from read-only memory, which is no error
 // With "early" all ranks call acp_sync before acp_init.
 #include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdio>
@@ -92,6 +95,15 @@ int leave_early() {
   return acp_finalize();
 }
 
+/// The connection to the launcher is among the descriptors.
+int close_all() {
+  if (acp_rank() == 0) {
+    closefrom(STDERR_FILENO + 1);
+  }
+  std::printf("acp_finalize: %d\n", acp_finalize());
+  return 0;
+}
+
 }  // namespace
 
 /// No result is checked, on purpose.
@@ -129,6 +141,9 @@ int main(int argc, char** argv) {
   }
   if (argc > 1 && std::string_view(argv[1]) == "constant") {
     return send_constant();
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "close") {
+    return close_all();
   }
   const acp_ga_t mine = acp_query_starter_ga(acp_rank());
   if (acp_rank() == 0) {

@@ -68,6 +68,29 @@ TEST_CASE("errors: ACP_ERRORS=abort ends the job at the first", "[errors]") {
   CHECK(lines.back().find("acprun: rank 0") == 0);
 }
 
+TEST_CASE("errors: a job whose acp_finalize fails does not end with 0",
+          "[errors]") {
+  // Several ranks without shared memory would first lose their peer's answers.
+  const auto [ranks, net] = GENERATE(table<std::string, std::string>(
+      {{"1", "shm"}, {"1", "udp"}, {"3", "shm"}}));
+  job::Job run({ACPRUN, "-np", ranks, "--acp-envnet=" + net, CARELESS, "close"},
+               {net == "udp" ? "ACP_SHM=off" : "ACP_SHM=auto"});
+  const job::Outcome outcome = run.wait(60s);
+  INFO(ranks << " ranks over " << net << ": " << outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == 1);
+  CHECK(lines_with(outcome.output, "acp_finalize: 0").empty());
+  const auto lines = lines_with(outcome.output, "acp_finalize has failed");
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].find("rank 0 on ") != std::string::npos);
+  CHECK(lines_with(outcome.output,
+                   "has closed the connection to acprun (Bad file descriptor)")
+            .size() == 1);
+  const auto verdict = lines_with(outcome.output, "acprun: rank 0 on ");
+  REQUIRE(verdict.size() == 1);
+  CHECK(verdict[0].find("exited with status 1") != std::string::npos);
+}
+
 TEST_CASE("errors: ranks of one host with unlike ACP_NET", "[errors]") {
   struct Row {
     std::string variable;

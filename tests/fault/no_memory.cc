@@ -4,67 +4,21 @@
 // ACPX_NO_MEMORY and has changed nothing: it succeeds when it is repeated, and
 // the structures have as many elements as calls have succeeded.
 //   no_memory once|limit|empty
-// With "empty" the reserve is incomplete when the call begins.
-#include <cstdio>
-#include <cstdlib>
+#include <cstdint>
 #include <cstring>
-#include <functional>
-#include <memory>
-#include <string_view>
 
 #include <acp.h>
 #include <acp/extension.h>
 
-#include "fault/refused_memory.h"
+#include "fault/refused_calls.h"
 
 namespace {
 
-constexpr int kRounds = 40;  ///< More than any call's first allocations.
-
-refused::Mode g_mode = refused::Mode::kOnce;
-bool g_uses_reserve = false;
-long g_hits = 0;    ///< Rounds in which memory was refused.
-long g_errors = 0;  ///< Rounds in which the call failed for it.
-
-void require(bool holds, const char* what, const char* name, int round) {
-  if (holds) return;
-  refused::end();
-  std::printf("rank %d: %s, round %d: %s (acp_errno %d)\n", acp_rank(), name,
-              round, what, acp_errno);
-  std::exit(3);
-}
-
-/// One call, which returns whether it has succeeded.
-using Call = std::function<bool()>;
-
-void attempt(const char* name, int round, const Call& call) {
-  acp_errno = 0;
-  if (acp_rank() != 0) {
-    require(call(), "fails", name, round);
-    return;
-  }
-  refused::begin(g_mode, g_uses_reserve ? 1 : round);
-  // The reserve gives way for the program's own memory, and stays incomplete.
-  std::unique_ptr<char[]> own(g_uses_reserve ? new char[1000] : nullptr);
-  const bool is_done = call();
-  const int error = acp_errno;
-  const bool was_hit = refused::end();
-  // A copy inside of the host asks for no memory, and leaves the reserve as the
-  // program's own allocation has left it.
-  if (g_uses_reserve) acp_free(acp_malloc(8, acp_rank()));
-  g_hits += was_hit ? 1 : 0;
-  if (is_done) return;
-  ++g_errors;
-  require(was_hit, "fails without a reason", name, round);
-  require(error == ACPX_NO_MEMORY, "fails for another reason", name, round);
-  acp_errno = 0;
-  require(call(), "fails when it is repeated", name, round);
-}
-
-void repeat(const char* name, const Call& call) {
-  for (int round = 1; round <= kRounds; ++round)
-    attempt(name, round, call);
-}
+using refused::attempt;
+using refused::Call;
+using refused::kRounds;
+using refused::repeat;
+using refused::require;
 
 /// A void function has succeeded when it has set no error.
 template <typename Function>
@@ -176,6 +130,44 @@ void test_structures() {
   acp_destroy_list(list);
 }
 
+/// Each rank has two sets, with their slots on both ranks.
+void test_sets() {
+  const int other = 1 - acp_rank();
+  const acp_ga_t mine = acp_query_starter_ga(acp_rank());
+  const acp_element_t key{mine + 32, 8};
+  auto* number = static_cast<std::uint64_t*>(acp_query_address(key.ga));
+  int ranks[] = {0, 1};
+  acp_set_t set{};
+  acp_set_t copy{};
+  for (acp_set_t* one : {&set, &copy}) {
+    attempt("acp_create_set", 1, [&] {
+      *one = acp_create_set(2, ranks, 16, other);
+      return one->ga != ACP_GA_NULL;
+    });
+  }
+  for (int round = 1; round <= kRounds; ++round) {
+    *number = static_cast<std::uint64_t>(round);
+    attempt("acp_insert_set", round, silent([&] { acp_insert_set(set, key); }));
+  }
+  require(acp_size_set(set) == kRounds, "another size", "set", 0);
+  for (int round = 1; round <= kRounds; ++round) {
+    attempt("acp_find_set", round, silent([&] { acp_find_set(set, key); }));
+    attempt("acp_assign_set", round,
+            silent([&] { acp_assign_set(copy, set); }));
+    require(acp_size_set(copy) == kRounds, "another size", "copy", round);
+    attempt("acp_clear_set", round, silent([&] { acp_clear_set(copy); }));
+    attempt("acp_merge_set", round, silent([&] { acp_merge_set(copy, set); }));
+    require(acp_size_set(copy) == kRounds, "another size", "merged", round);
+  }
+  for (int round = 1; round <= kRounds; ++round) {
+    *number = static_cast<std::uint64_t>(round);
+    attempt("acp_remove_set", round, silent([&] { acp_remove_set(set, key); }));
+  }
+  require(acp_size_set(set) == 0, "another size", "emptied set", 0);
+  for (const acp_set_t one : {copy, set})
+    attempt("acp_destroy_set", 1, silent([&] { acp_destroy_set(one); }));
+}
+
 /// Rank 1 receives the messages of rank 0.
 void test_channels() {
   static char bytes[100'000];
@@ -214,22 +206,20 @@ void test_collective_calls() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 1;
-  const std::string_view mode = argv[1];
-  if (mode != "once") g_mode = refused::Mode::kLimit;
-  g_uses_reserve = mode == "empty";
+  if (argc != 2 || !refused::read_mode(argv[1])) return 1;
+  refused::set_errors({[] { acp_errno = 0; },
+                       []() -> long { return acp_errno; }, ACPX_NO_MEMORY});
   if (acp_init(&argc, &argv) != 0 || acp_procs() != 2) return 1;
   acp_sync();
   test_memory(acp_query_starter_ga(1 - acp_rank()));
   acp_sync();
   test_structures();
   acp_sync();
+  test_sets();
+  acp_sync();
   test_channels();
   test_collective_calls();
   if (acp_sync() != 0) return 2;
-  if (acp_rank() == 0) {
-    std::printf("memory was refused in %ld rounds, and %ld calls failed\n",
-                g_hits, g_errors);
-  }
+  refused::print_counts();
   return acp_finalize();
 }

@@ -1,5 +1,6 @@
 // Tests what a job does when the system refuses memory to a rank or to acprun.
-// The programs are no_memory.cc, prolific.cc and refusing_malloc.cc.
+// The programs are no_memory.cc, no_memory_qmp.cc, prolific.cc and
+// refusing_malloc.cc.
 #include <string>
 #include <vector>
 
@@ -11,10 +12,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-job::Outcome run(const std::string& net, const std::string& mode) {
+job::Outcome run(const std::string& program,
+                 const std::string& net,
+                 const std::string& mode) {
   std::vector<std::string> environment;
   if (net == "udp") environment.emplace_back("ACP_SHM=off");
-  job::Job job({ACPRUN, "-np", "2", "--acp-envnet=" + net, NO_MEMORY, mode},
+  job::Job job({ACPRUN, "-np", "2", "--acp-envnet=" + net, program, mode},
                environment);
   return job.wait(240s);
 }
@@ -29,14 +32,16 @@ long number_before(const std::string& text, const std::string& words) {
 }  // namespace
 
 TEST_CASE("no memory: each call succeeds or has changed nothing", "[memory]") {
+  // The layer below QMP, and QMP with the LQCD interface.
+  const std::string program = GENERATE(NO_MEMORY, NO_MEMORY_QMP);
   const std::string net = GENERATE("shm", "udp");
 #ifdef __SANITIZE_ADDRESS__
   const std::string mode = "once";
 #else
   const std::string mode = GENERATE("once", "limit", "empty");
 #endif
-  const job::Outcome outcome = run(net, mode);
-  CAPTURE(net, mode, outcome.output.substr(0, 4000));
+  const job::Outcome outcome = run(program, net, mode);
+  CAPTURE(program, net, mode, outcome.output.substr(0, 4000));
   CHECK(outcome.is_over);
   CHECK(outcome.status == 0);
   CHECK(number_before(outcome.output, " rounds, and") >= 10);
@@ -45,6 +50,16 @@ TEST_CASE("no memory: each call succeeds or has changed nothing", "[memory]") {
 }
 
 #ifndef __SANITIZE_ADDRESS__
+TEST_CASE("no memory: a call of SCU ends the job with a line", "[memory]") {
+  job::Job run({ACPRUN, "-np", "2", NO_MEMORY_QMP, "scu"},
+               {"COMMS_DEF={GRID=2,1,1,1}{SEED=1}"});
+  const job::Outcome outcome = run.wait(60s);
+  CAPTURE(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.output.find("SCU error: sync: no memory") != std::string::npos);
+}
+
 TEST_CASE("no memory: acprun and its keeper end with one line", "[memory]") {
   const std::string what = GENERATE("acprun", "acprun-keeper");
   for (int nth = 1; nth < 700; nth += nth / 3 + 1) {

@@ -53,6 +53,11 @@ void begin(Mode mode, long nth) {
   g_is_on = true;
 }
 
+std::unique_ptr<char[]> begin_without_reserve() {
+  begin(Mode::kLimit, 1);
+  return std::make_unique<char[]>(1000);
+}
+
 bool end() {
   g_is_on = false;
   return g_hits != 0;
@@ -108,8 +113,9 @@ void free(void* memory) {
 // NOLINTEND(*-reserved-identifier, readability-*)
 #else
 
-// The standard describes this loop. The other forms of new and delete call
-// these two.
+// The standard describes this loop. The sanitizer has its own form of each new,
+// so those for single objects are all here: memory that the sanitizer's new has
+// made may not reach the delete below.
 void* operator new(std::size_t size) {
   for (;;) {
     if (!refused::refuses(size)) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 namespace refused {
 
@@ -14,6 +15,10 @@ enum class Mode : std::uint8_t {
 
 /// The `nth` allocation from now on fails, in whatever thread.
 void begin(Mode mode, long nth);
+
+/// From now on the process has no more memory than it had, and the reserve is
+/// incomplete: it has given way for the memory that is returned.
+std::unique_ptr<char[]> begin_without_reserve();
 
 /// Ends it; true when an allocation has failed.
 bool end();

@@ -211,6 +211,8 @@ contains
     call check(.not. c_associated(acpx_enter_call(c_null_ptr)), &
         'acpx_leave_call')
     call acpx_leave_call(c_null_ptr)
+    call check(acpx_enter_reserve() == 0, 'acpx_enter_reserve')
+    call acpx_leave_reserve()
     if (rank == 0) call acpx_log(ACPX_LOG_ERROR, 'a line of acpx_log  ')
     call acpx_log(ACPX_LOG_TRACE, 'a line that is not shown')
   end subroutine

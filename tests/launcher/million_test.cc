@@ -153,7 +153,7 @@ class SimulatedBootstrap final : public runtime::Bootstrap {
     return std::span<const std::byte>(fetched_);
   }
 
-  void abort(int, std::string_view) override {}
+  bool abort(int, std::string_view) override { return true; }
 
   void finalized() override {}
 

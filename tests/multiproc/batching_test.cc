@@ -90,3 +90,10 @@ TEST_CASE("batching: a reply goes along with the answer to a signal",
           "[batching]") {
   CHECK(least_datagrams_of("answer", 2'000, 3'800) < 3'800);
 }
+
+// A channel takes four datagrams of each rank: its request and its answer, its
+// end, and the last words of both sides.
+TEST_CASE("batching: an end that never sent is freed by four datagrams",
+          "[batching]") {
+  CHECK(least_datagrams_of("free_unused", 400, 2'000) < 2'000);
+}

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "acp.h"
 #include "acp/channel.h"
@@ -85,6 +86,26 @@ void exchange(std::uint64_t count) {
   acp_free_ch(back);
 }
 
+/// Rank 0 frees its ends of channels that never sent. They connect first, one
+/// after the other, so the message of a last channel comes behind all of them.
+void free_unused(std::uint64_t count) {
+  std::vector<acp_ch_t> unused;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    unused.push_back(acp_create_ch(0, 1));
+  }
+  const acp_ch_t last = acp_create_ch(0, 1);
+  acp_sync();
+  if (acp_rank() == 0) {
+    for (const acp_ch_t channel : unused) {
+      acp_free_ch(channel);
+    }
+  }
+  std::uint64_t message = 0;
+  acp_wait_ch(acp_rank() == 0 ? acp_nbsend_ch(last, &message, sizeof message)
+                              : acp_nbrecv_ch(last, &message, sizeof message));
+  acp_free_ch(last);
+}
+
 /// Each rank answers the signal of the other.
 void answer(std::uint64_t count) {
   const acp_ga_t mine = acp_query_starter_ga(acp_rank());
@@ -154,6 +175,8 @@ int main(int argc, char** argv) {
     stream(count);
   } else if (pattern == "exchange") {
     exchange(count);
+  } else if (pattern == "free_unused") {
+    free_unused(count);
   } else if (pattern == "all") {
     all(count);
   } else if (pattern == "stop_sync" || pattern == "stop_word") {

@@ -67,7 +67,7 @@ class ThreadBootstrap final : public runtime::Bootstrap {
     }
   }
 
-  void abort(int, std::string_view) override {}
+  bool abort(int, std::string_view) override { return true; }
 
   void finalized() override {}
 

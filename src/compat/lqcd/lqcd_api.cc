@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "compat/lqcd/machine.h"
+#include "inbox/reserved_call.h"
 #include "lqcd.h"
 
 using lqcd::fail;
@@ -11,6 +12,7 @@ using lqcd::Handle;
 using lqcd::keep;
 using lqcd::Machine;
 using lqcd::machine_for;
+using lqcd::machine_to_begin;
 
 namespace {
 
@@ -48,7 +50,8 @@ void* declare_send(const char* function,
 }
 
 void start(const char* function, Handle::Kind kind, void* opaque) {
-  Machine* mine = machine_for(function);
+  const inbox::ReservedCall call;
+  Machine* mine = machine_to_begin(function);
   auto* handle = static_cast<Handle*>(opaque);
   if (mine == nullptr) {
     return;
@@ -64,7 +67,8 @@ void start(const char* function, Handle::Kind kind, void* opaque) {
 }
 
 int wait(const char* function, void* opaque, int milliseconds) {
-  Machine* mine = machine_for(function);
+  const inbox::ReservedCall call;
+  Machine* mine = machine_to_begin(function);
   if (mine != nullptr && opaque == nullptr) {
     (void)fail(QMP_INVALID_ARG, "%s: the handle is NULL", function);
   }
@@ -106,7 +110,8 @@ int shutdownMachine(void) {
 
 // NOLINTNEXTLINE(readability-non-const-parameter): as the text has it
 void declareTopology(int dimensions[], int ndimensions, int local_host) {
-  Machine* mine = machine_for("declareTopology");
+  const inbox::ReservedCall call;
+  Machine* mine = machine_to_begin("declareTopology");
   if (mine == nullptr) {
     return;
   }
@@ -118,7 +123,8 @@ void declareTopology(int dimensions[], int ndimensions, int local_host) {
 }
 
 void* declareReceive(void* buffer, int nbytes, int buffer_name) {
-  return declare("declareReceive", machine_for("declareReceive"),
+  const inbox::ReservedCall call;
+  return declare("declareReceive", machine_to_begin("declareReceive"),
                  made(Handle::Kind::kReceive, buffer, nbytes, buffer_name));
 }
 
@@ -126,7 +132,8 @@ void* declareSendTo(void* buffer,
                     int nbytes,
                     int remote_host,
                     int remote_buffer) {
-  Machine* mine = machine_for("declareSendTo");
+  const inbox::ReservedCall call;
+  Machine* mine = machine_to_begin("declareSendTo");
   if (mine != nullptr && !mine->hosts.is_host(remote_host)) {
     (void)fail(QMP_NODE_OUTRANGE, "declareSendTo host %d: hosts are 0 to %d",
                remote_host, mine->hosts.count() - 1);
@@ -144,7 +151,8 @@ void* declareSendRelative(void* buffer,
                           int nbytes,
                           int relative_host,
                           int remote_buffer) {
-  Machine* mine = machine_for("declareSendRelative");
+  const inbox::ReservedCall call;
+  Machine* mine = machine_to_begin("declareSendRelative");
   if (mine == nullptr) {
     return nullptr;
   }
@@ -208,7 +216,8 @@ int waitForMultiple(void* opaque[], int count, int milliseconds) {
 // Sends to every rank but this one. The mailbox copies the buffer once for all
 // of them.
 void sendBroadcast(void* buffer, int nbytes, int remote_buffer) {
-  Machine* mine = machine_for("sendBroadcast");
+  const inbox::ReservedCall call;
+  Machine* mine = machine_to_begin("sendBroadcast");
   if (mine == nullptr) {
     return;
   }

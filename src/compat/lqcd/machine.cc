@@ -15,6 +15,7 @@
 
 #include "acp.h"
 #include "acp/extension.h"
+#include "inbox/reserved_call.h"
 
 namespace lqcd {
 
@@ -108,6 +109,15 @@ Machine* machine_for(const char* function) {
   return g_machine;
 }
 
+Machine* machine_to_begin(const char* function) {
+  Machine* mine = machine_for(function);
+  if (mine != nullptr && inbox::ReservedCall::lacks_memory()) {
+    (void)fail(QMP_NOMEM_ERR, inbox::ReservedCall::kRefusal, function);
+    return nullptr;
+  }
+  return mine;
+}
+
 Failure& last_failure() {
   thread_local Failure failure;
   return failure;
@@ -115,6 +125,7 @@ Failure& last_failure() {
 
 // NOLINTNEXTLINE(cert-dcl50-cpp): as printf, which it ends in
 QMP_status_t fail(QMP_status_t status, const char* format, ...) {
+  const inbox::ReservedCall call;  // A failure for want of memory has a text.
   std::array<char, 512> text{};
   std::va_list words;
   va_start(words, format);
@@ -154,6 +165,7 @@ QMP_status_t begin() {
   if (status != QMP_SUCCESS) {
     return keep(status);
   }
+  const inbox::ReservedCall call;
   follow_setting();
   // A program that ends without shutdownMachine leaves it: the progress step
   // runs until the end.
@@ -171,6 +183,7 @@ QMP_status_t begin() {
 }
 
 QMP_status_t end() {
+  const inbox::ReservedCall call;
   // After the barrier no host receives any more, so none fetches from the
   // memory of another.
   QMP_status_t status = QMP_barrier();

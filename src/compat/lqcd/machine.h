@@ -22,6 +22,9 @@ struct Machine {
 Machine* machine();
 /// Returns machine(); nullptr comes with a failure that names `function`.
 Machine* machine_for(const char* function);
+/// As machine_for(), for a call that allocates: also nullptr when its
+/// ReservedCall has found no memory with which it could end.
+Machine* machine_to_begin(const char* function);
 
 QMP_status_t begin();
 QMP_status_t end();

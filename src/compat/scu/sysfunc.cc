@@ -6,11 +6,25 @@
 
 #include "compat/scu/global_sum.h"
 #include "compat/scu/node.h"
+#include "inbox/reserved_call.h"
 
 using scu::node;
 using scu::Transfer;
 
 namespace {
+
+/// The calls have no failure, so the job ends when one has no memory to begin.
+class ReservedCall {
+ public:
+  explicit ReservedCall(const char* function) {
+    if (inbox::ReservedCall::lacks_memory()) {
+      scu::raise(std::string(function) + ": no memory");
+    }
+  }
+
+ private:
+  inbox::ReservedCall call_;
+};
 
 std::vector<Transfer> all_of(const char* function, SCUDirArg** arg, int n) {
   if (n < 0 || (arg == nullptr && n > 0)) {
@@ -43,6 +57,7 @@ std::vector<Transfer> at_offsets(const Transfer& base,
 }  // namespace
 
 unsigned int SCUSync() {
+  const ReservedCall call("sync");
   if (QMP_comm_barrier(node().comm()) != QMP_SUCCESS) {
     scu::raise(std::string("sync: ") + QMP_get_error_string(nullptr));
   }
@@ -114,15 +129,18 @@ int SCURemap(SCUDir dir) {
 }
 
 void SCUTrans(SCUDirArg* arg) {
+  const ReservedCall call("SCUTrans");
   node().start("SCUTrans", {scu::transfer_of("SCUTrans", arg)});
 }
 
 void SCUTrans(SCUDirArg** arg, int n) {
+  const ReservedCall call("SCUTrans");
   node().start("SCUTrans", all_of("SCUTrans", arg, n));
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): as the text has it
 void SCUTrans(SCUDirArg* arg, unsigned int* offset, int n) {
+  const ReservedCall call("SCUTrans");
   if (n < 0 || (offset == nullptr && n > 0)) {
     scu::raise("SCUTrans: " + std::to_string(n) +
                " offsets, or an array that is NULL");
@@ -132,10 +150,12 @@ void SCUTrans(SCUDirArg* arg, unsigned int* offset, int n) {
 }
 
 void SCUSetDMA(SCUDirArg* arg) {
+  const ReservedCall call("SCUSetDMA");
   node().keep_shape(scu::transfer_of("SCUSetDMA", arg));
 }
 
 void SCUSetDMA(SCUDirArg** arg, int n) {
+  const ReservedCall call("SCUSetDMA");
   for (const Transfer& each : all_of("SCUSetDMA", arg, n)) {
     node().keep_shape(each);
   }
@@ -146,6 +166,7 @@ void SCUTransAddr(SCUDirArg* arg) {
 }
 
 void SCUTransAddr(SCUDirArg** arg, int n) {
+  const ReservedCall call("SCUTransAddr");
   std::vector<Transfer> all = all_of("SCUTransAddr", arg, n);
   for (Transfer& each : all) {
     each.shape = node().kept_shape("SCUTransAddr", each);
@@ -154,6 +175,7 @@ void SCUTransAddr(SCUDirArg** arg, int n) {
 }
 
 void SCUTransComplete() {
+  const ReservedCall call("SCUTransComplete");
   node().complete();
 }
 
@@ -168,6 +190,7 @@ void SCUCommsFinalize() {
 }
 
 void SCUGlobalSum(Type_tag t, size_t tsize, int n, void* ivec, void* ovec) {
+  const ReservedCall call("SCUGlobalSum");
   scu::global_sum(node(), t, tsize, n, ivec, ovec);
 }
 
