@@ -303,7 +303,7 @@ inline int OPI_Take(void** buffer,
   return OPI_Take_blocking(buffer, count, type, rank, tag, comm, status);
 }
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-/* The same in C11. */
+/* C11 has both forms as well. */
 #define HMPI_GIVE_6(b, c, t, r, g, m) OPI_Give_blocking(b, c, t, r, g, m)
 #define HMPI_GIVE_7(b, c, t, r, g, m, q) (OPI_Give)(b, c, t, r, g, m, q)
 #define HMPI_PICK_GIVE(a1, a2, a3, a4, a5, a6, a7, form, ...) form

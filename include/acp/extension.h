@@ -449,8 +449,8 @@ int acpx_hold_job(void);
  * program is still between its acp_init and acp_finalize. Every rank that holds
  * the job calls it. Blocks as acp_finalize does.
  *
- * @return 0, or -1: ACPX_INVALID_ARGUMENT (no hold is in force), and the codes
- *   of acp_finalize
+ * @return 0, or -1: ACPX_INVALID_ARGUMENT (no layer holds the job), and the
+ * codes of acp_finalize
  */
 int acpx_release_job(void);
 

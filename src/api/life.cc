@@ -37,10 +37,10 @@ namespace {
 
 std::mutex g_life_mutex;  // guards making the task, and g_holder
 
-/// What the program has called, while a layer above holds the job.
+/// Says what the program has called, while a layer above holds the job.
 enum class Program { kNotJoined, kJoined, kHasLeft };
 
-/// The hold of a layer above. Program modules may come after it.
+/// A layer above holds the job, or none does.
 struct Holder {
   bool holds = false;
   Program program = Program::kNotJoined;
@@ -354,7 +354,7 @@ Status release() {
   const std::lock_guard lock(g_life_mutex);
   const Holder holder = g_holder.load();
   if (!holder.holds) {
-    log_error("acpx_release_job: no acpx_hold_job is in force");
+    log_error("acpx_release_job: no layer holds the job (acpx_hold_job)");
     return Status::kInvalidArgument;
   }
   g_holder.store({});

@@ -1,8 +1,9 @@
 // The life of the library in a process, from acp_init to acp_finalize, once.
 //
 // The C functions of chapter 4.1 call it. A layer above may hold the job, which
-// then goes on behind the program's acp_finalize (acpx_hold_job). It makes the task
-// of current_task.h and applies the settings that concern the whole process.
+// then goes on behind the program's acp_finalize (acpx_hold_job). It makes the
+// task of current_task.h and applies the settings that concern the whole
+// process.
 #pragma once
 
 #include "runtime/modules.h"

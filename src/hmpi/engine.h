@@ -57,7 +57,7 @@ class Engine {
   /// A process of the host, by its rank in the job.
   struct Member {
     int rank = 0;
-    PeerMemory* memory = nullptr;    ///< As it is mapped here.
+    PeerMemory* memory = nullptr;    ///< Where it is mapped here.
     acp_ga_t address = ACP_GA_NULL;  ///< The memory's.
     /// Added to an address there, gives the address here.
     std::uint64_t shift = 0;

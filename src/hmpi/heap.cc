@@ -158,7 +158,7 @@ Block* Heap::find(std::uint32_t units) noexcept {
 }
 
 /// Divides a block that is in no list. The part behind `units` is free.
-void Heap::cut(Block& block, std::uint32_t units) noexcept {
+void Heap::divide(Block& block, std::uint32_t units) noexcept {
   if (block.units == units) {
     return;
   }
@@ -213,8 +213,8 @@ void Heap::open(void* memory, std::size_t bytes, std::uint16_t owner) noexcept {
   insert(*first);
 }
 
-/// A block with an alignment is cut out of one that has room for the worst
-/// case. What is in front of it is free again.
+/// A block with an alignment is taken out of one that has room for the worst
+/// case. The part in front of it is free again.
 void* Heap::take(std::size_t bytes,
                  std::size_t alignment,
                  Block::Use use) noexcept {
@@ -236,7 +236,7 @@ void* Heap::take(std::size_t bytes,
   remove(*block);
   const auto front = static_cast<std::uint32_t>(
       (-address_of(block->bytes()) & (alignment - 1)) / Block::kUnit);
-  block->use = use;  // Else it would be merged with what is cut off.
+  block->use = use;  // Else it would be merged with its parts.
   if (front != 0) {
     Block* whole = block;
     Block& end = behind(*whole);
@@ -250,7 +250,7 @@ void* Heap::take(std::size_t bytes,
     end.before = rest;
     merge(*whole);
   }
-  cut(*block, units);
+  divide(*block, units);
   block->is_given = 0;
   block->seal();
   taken_units_.store(taken_units_.load(std::memory_order_relaxed) + units,
@@ -268,6 +268,7 @@ void Heap::give_back(Block& block) noexcept {
   merge(block);
 }
 
+/// The block behind has to be free, and large enough.
 bool Heap::grow(Block& block, std::size_t bytes) noexcept {
   if (bytes > (std::size_t{1} << 37)) {
     return false;
@@ -283,7 +284,7 @@ bool Heap::grow(Block& block, std::size_t bytes) noexcept {
   remove(next);
   block.units += next.units;
   behind(block).before = block.units;
-  cut(block, units);
+  divide(block, units);
   block.seal();
   taken_units_.store(
       taken_units_.load(std::memory_order_relaxed) + units - before,

@@ -105,7 +105,7 @@ class Heap {
   void insert(Block& block) noexcept;
   void remove(Block& block) noexcept;
   Block* find(std::uint32_t units) noexcept;
-  void cut(Block& block, std::uint32_t units) noexcept;
+  void divide(Block& block, std::uint32_t units) noexcept;
   void merge(Block& block) noexcept;
   void take_returned() noexcept;
 

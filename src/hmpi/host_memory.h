@@ -79,7 +79,7 @@ class HostMemory {
   Heap heap_;
   Owner me_ = 0;
   std::atomic<bool> is_closed_ = true;
-  std::atomic<std::uintptr_t> begin_ = 0;  ///< Of all heaps.
+  std::atomic<std::uintptr_t> begin_ = 0;  ///< The range that all heaps are in.
   std::atomic<std::size_t> bytes_ = 0;
   std::vector<Extent>* heaps_ = nullptr;
 };

@@ -58,7 +58,8 @@ void abort_world() {
   below.Abort(MPI_COMM_WORLD, 1);
 }
 
-/// What a process tells the others of its host, by addresses of its own.
+/// The facts that a process tells the others of its host. Addresses are its
+/// own.
 struct Introduction {
   int rank = 0;        ///< In the ACP job.
   int world_rank = 0;  ///< In MPI_COMM_WORLD.
@@ -249,6 +250,8 @@ void meet_host(const Settings& settings, bool has_threads, std::string& why) {
 
 }  // namespace
 
+/// All processes of the world agree before each step that the others have to
+/// take part in.
 void begin_job(bool has_threads) {
   std::string why;
   const Settings settings = read_settings(why);

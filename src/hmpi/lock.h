@@ -8,7 +8,7 @@
 
 namespace hmpi {
 
-/// For std::lock_guard.
+/// std::lock_guard takes it.
 class Lock {
  public:
   void lock() noexcept {

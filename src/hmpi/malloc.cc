@@ -184,7 +184,7 @@ bool is_large(std::size_t bytes) noexcept {
   return bytes >= g_from.load(std::memory_order_relaxed);
 }
 
-/// As the C library does when it is given what it never gave.
+/// Ends the process, as the C library does when it is given a wrong pointer.
 [[noreturn]] void refuse(const char* call, const void* block, const char* why) {
   std::array<char, 200> text{};
   (void)std::snprintf(text.data(), text.size(),
@@ -233,6 +233,8 @@ std::size_t usable_size(void* bytes) noexcept {
                             : g_behind.malloc_usable_size(bytes);
 }
 
+/// A block moves into the heap when it becomes large, and out of it when it
+/// becomes small.
 void* resize(void* bytes, std::size_t wanted) noexcept {
   if (bytes == nullptr) {
     return std::malloc(wanted);

@@ -1,5 +1,5 @@
-// What hmpi.h adds for programs that are written for HMPI: communicators of the
-// host and between hosts, made by HMPI_Init.
+// HMPI_Init for programs that are written for HMPI: it makes communicators of
+// the host and between hosts.
 #include "hmpi/api.h"
 
 namespace hmpi {

@@ -3,6 +3,7 @@
 // the same meaning. docs/hmpi.md has the rules.
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "hmpi/api.h"
 #include "hmpi/buffer_pool.h"
@@ -156,20 +157,26 @@ constexpr const char* kNotAtWork =
     "which "
     "HMPI carries the messages; HMPI has said above why it does not";
 
-/// The checks of OPI_Give. MPI_SUCCESS: `buffer` may be given.
-int check_give(void** place, MPI_Comm handle) {
+/// MPI_SUCCESS: the buffer may be given.
+int check_give(const Call& call, void** place, MPI_Comm handle) {
+  if (!call) {
+    return fail(handle, MPI_ERR_OTHER, std::string("OPI_Give") + kNotAtWork);
+  }
   if (place == nullptr || *place == nullptr) {
     return fail(handle, MPI_ERR_BUFFER, "OPI_Give of a null pointer");
   }
-  if (const Block* block = g_host_memory.block_at(*place)) {
-    if (const char* fault = fault_of(*block)) {
-      return fail(handle, MPI_ERR_BUFFER, name_of("OPI_Give", *place) + fault);
-    }
-  }
-  return MPI_SUCCESS;
+  const Block* block = g_host_memory.block_at(*place);
+  const char* fault = block == nullptr ? nullptr : fault_of(*block);
+  return fault == nullptr ? MPI_SUCCESS
+                          : fail(handle, MPI_ERR_BUFFER,
+                                 name_of("OPI_Give", *place) + fault);
 }
 
-int check_take(void** place, MPI_Comm handle) {
+/// MPI_SUCCESS: a buffer may be taken.
+int check_take(const Call& call, void** place, MPI_Comm handle) {
+  if (!call) {
+    return fail(handle, MPI_ERR_OTHER, std::string("OPI_Take") + kNotAtWork);
+  }
   if (place == nullptr) {
     return fail(handle, MPI_ERR_BUFFER,
                 "OPI_Take into a null pointer: it writes the buffer's address "
@@ -177,6 +184,31 @@ int check_take(void** place, MPI_Comm handle) {
   }
   *place = nullptr;
   return MPI_SUCCESS;
+}
+
+/// Carries out a call that returns a request.
+template <typename Begin>
+int begin_with(MPI_Request* handle, Begin begin) {
+  Request& made = job().requests.take();
+  const int code = begin(made);
+  if (code == MPI_SUCCESS) {
+    *handle = made.handle;
+  } else {
+    job().requests.free(made);
+  }
+  return code;
+}
+
+/// Carries out a call that waits.
+template <typename Begin>
+int run_to_end(MPI_Status* status, Begin begin) {
+  Request request;
+  const int code = begin(request);
+  if (code != MPI_SUCCESS) {
+    return code;
+  }
+  wait_for(request);
+  return job().requests.finish_blocking(request, status);
 }
 
 }  // namespace
@@ -225,20 +257,13 @@ HMPI_OPI(Give,
           MPI_Comm handle,
           MPI_Request* request)) {
   const Call call;
-  if (!call) {
-    return fail(handle, MPI_ERR_OTHER, std::string("OPI_Give") + kNotAtWork);
+  int code = check_give(call, place, handle);
+  if (code == MPI_SUCCESS) {
+    void* buffer = std::exchange(*place, nullptr);
+    code = begin_with(request, [&](Request& made) {
+      return give(buffer, count, type, rank, tag, handle, made);
+    });
   }
-  if (const int code = check_give(place, handle); code != MPI_SUCCESS) {
-    return code;
-  }
-  Request& made = job().requests.take();
-  const int code = give(*place, count, type, rank, tag, handle, made);
-  if (code != MPI_SUCCESS) {
-    job().requests.free(made);
-    return code;
-  }
-  *place = nullptr;
-  *request = made.handle;
   return code;
 }
 
@@ -250,22 +275,17 @@ HMPI_OPI(Give_blocking,
           int tag,
           MPI_Comm handle)) {
   const Call call;
-  if (!call) {
-    return fail(handle, MPI_ERR_OTHER, std::string("OPI_Give") + kNotAtWork);
+  int code = check_give(call, place, handle);
+  if (code == MPI_SUCCESS) {
+    void* buffer = std::exchange(*place, nullptr);
+    code = run_to_end(MPI_STATUS_IGNORE, [&](Request& made) {
+      return give(buffer, count, type, rank, tag, handle, made);
+    });
   }
-  if (const int code = check_give(place, handle); code != MPI_SUCCESS) {
-    return code;
-  }
-  Request request;
-  const int code = give(*place, count, type, rank, tag, handle, request);
-  if (code != MPI_SUCCESS) {
-    return code;
-  }
-  *place = nullptr;
-  wait_for(request);
-  return job().requests.finish_blocking(request, MPI_STATUS_IGNORE);
+  return code;
 }
 
+// The program may free a derived type before the request is complete.
 HMPI_OPI(Take,
          (void** place,
           int count,
@@ -275,20 +295,16 @@ HMPI_OPI(Take,
           MPI_Comm handle,
           MPI_Request* request)) {
   const Call call;
-  if (!call) {
-    return fail(handle, MPI_ERR_OTHER, std::string("OPI_Take") + kNotAtWork);
+  int code = check_take(call, place, handle);
+  if (code == MPI_SUCCESS) {
+    code = begin_with(request, [&](Request& made) {
+      const int begun = take(place, count, type, rank, tag, handle, made);
+      if (begun == MPI_SUCCESS) {
+        keep_type(made);
+      }
+      return begun;
+    });
   }
-  if (const int code = check_take(place, handle); code != MPI_SUCCESS) {
-    return code;
-  }
-  Request& made = job().requests.take();
-  const int code = take(place, count, type, rank, tag, handle, made);
-  if (code != MPI_SUCCESS) {
-    job().requests.free(made);
-    return code;
-  }
-  keep_type(made);
-  *request = made.handle;
   return code;
 }
 
@@ -301,19 +317,13 @@ HMPI_OPI(Take_blocking,
           MPI_Comm handle,
           MPI_Status* status)) {
   const Call call;
-  if (!call) {
-    return fail(handle, MPI_ERR_OTHER, std::string("OPI_Take") + kNotAtWork);
+  int code = check_take(call, place, handle);
+  if (code == MPI_SUCCESS) {
+    code = run_to_end(status, [&](Request& made) {
+      return take(place, count, type, rank, tag, handle, made);
+    });
   }
-  if (const int code = check_take(place, handle); code != MPI_SUCCESS) {
-    return code;
-  }
-  Request request;
-  const int code = take(place, count, type, rank, tag, handle, request);
-  if (code != MPI_SUCCESS) {
-    return code;
-  }
-  wait_for(request);
-  return job().requests.finish_blocking(request, status);
+  return code;
 }
 
 extern "C" [[gnu::visibility("default")]] int OPI_Igive(

@@ -65,6 +65,7 @@ std::size_t read_choice(const char* name,
 
 }  // namespace
 
+/// A setting that the program has not set keeps its default.
 Settings read_settings(std::string& mistake) {
   constexpr std::size_t kMost = std::size_t{1} << 40;
   Settings settings;

@@ -96,6 +96,7 @@ Result<std::uint64_t> Modules::offset(int module) const {
   return Status::kInvalidArgument;
 }
 
+/// Modules that have begun before stay as they are, also after a failure.
 Status Modules::init() {
   std::vector<Entry*> begun;
   for (std::vector<Entry>* entries : {&own_, &entries_}) {

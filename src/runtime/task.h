@@ -58,12 +58,12 @@ class Task {
     return sync_->wait(deadline);
   }
 
-  /// For a program that joins a job which a layer above has begun: gives the
-  /// program's modules their memory, and begins them.
+  /// Gives the program's modules their memory, and begins them: the program
+  /// joins a job that a layer above has begun.
   [[nodiscard]] Status join_program();
-  /// For a program that leaves a job which a layer above holds: ends the
-  /// program's modules, and meets the other ranks. The job goes on. A failure
-  /// ends the job with status 1.
+  /// Ends the program's modules, and meets the other ranks: the program leaves
+  /// a job that a layer above holds, which goes on. A failure ends the job with
+  /// status 1.
   [[nodiscard]] Status leave_program();
 
   /// kBadRank, logged: the new numbers are no numbering; the old ones stay.

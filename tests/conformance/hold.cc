@@ -70,7 +70,7 @@ void use_module(int module) {
   EXPECT(words[1] == 42 + static_cast<std::uint64_t>(left));
 }
 
-/// A block of the layer, in a heap that lives as long as the hold.
+/// A block of the layer, in memory that stays mapped.
 unsigned char* take_block() {
   const acp_ga_t block = acp_malloc(100'000, acp_rank());
   EXPECT(block != ACP_GA_NULL);
@@ -162,7 +162,7 @@ int status_of_child(Change change) {
   return status;
 }
 
-/// What a child writes, its parent and the other ranks never see.
+/// The parent and the other ranks never see what a child writes.
 void fork_children() {
   EXPECT(acpx_hold_job() == 0);
   unsigned char* block = take_block();

@@ -1,6 +1,6 @@
 // The calls of QMP and of the LQCD interface while memory is refused at their
 // K-th allocation, for K from 1 on; no_memory_test.cc runs it with two nodes.
-// refused_calls.h says what has to hold.
+// refused_calls.h has the rules that hold.
 //   no_memory_qmp once|limit|empty
 //   no_memory_qmp scu    a call of SCU begins without the reserve
 #include <array>

@@ -127,7 +127,6 @@ void* operator new(std::size_t size) {
   }
 }
 
-// A sanitizer's own form would not call the one above.
 void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
   try {
     return operator new(size);

@@ -258,7 +258,7 @@ TEST_CASE("log output: a child made by fork() does not repeat its parent",
   int status = -1;
   CHECK(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
-  if (status != 0) output.put("error", "of the child");  // for the reader
+  if (status != 0) output.put("error", "of the child");  // The reader ends.
   CHECK(output.deliver(kLong));
   reader.join();
   own.restore();

@@ -1,4 +1,4 @@
-// What the cases of ownership passing and of memory share.
+// Helpers of the cases of ownership passing and of memory.
 #pragma once
 
 #define HMPI_NO_RENAMES
