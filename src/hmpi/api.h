@@ -32,11 +32,19 @@ inline Comm* comm_for(
                                                                    : nullptr;
 }
 
-/// Answers as comm_for() does, for sends: their tag is no wildcard.
+/// Answers as comm_for() does, for sends: their tag is no wildcard. Counts the
+/// sends that pass through.
 inline Comm* comm_for_send(
     MPI_Comm handle, int rank, int tag, MPI_Count count, MPI_Datatype type) {
-  return rank < 0 || tag < 0 ? nullptr
-                             : comm_for(handle, rank, tag, count, type);
+  if (rank < 0 || tag < 0) {
+    return nullptr;
+  }
+  Comm* comm = comm_for(handle, rank, tag, count, type);
+  if (comm == nullptr) {
+    (job().comms.find(handle) == nullptr ? job().below_on_unknown_comms
+                                         : job().below_to_other_hosts) += 1;
+  }
+  return comm;
 }
 
 /// A call that passes through, and waits. It goes straight to the MPI below if

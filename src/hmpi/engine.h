@@ -39,16 +39,22 @@ struct alignas(64) PeerMemory {
   std::array<std::atomic<std::uint64_t>, kMostPeers> rings{};
 };
 
-/// Counts the engine's messages, by the way of their data.
+/// Counts the messages that this process sends, by the way of their data; and,
+/// with Settings::statistics, the time that it takes to copy those that it
+/// receives.
 struct Counters {
   std::uint64_t inline_messages = 0;
   std::uint64_t inline_bytes = 0;
+  std::uint64_t inline_nanoseconds = 0;
   std::uint64_t copied_messages = 0;  ///< At once, into library memory.
   std::uint64_t copied_bytes = 0;
+  std::uint64_t copied_nanoseconds = 0;
   std::uint64_t offered_messages = 0;
   std::uint64_t offered_bytes = 0;
+  std::uint64_t offered_nanoseconds = 0;
   std::uint64_t given_messages = 0;
   std::uint64_t given_bytes = 0;
+  std::uint64_t given_nanoseconds = 0;
   std::uint64_t unexpected_messages = 0;
 };
 
@@ -77,7 +83,7 @@ class Engine {
 
   Peer me() const noexcept { return me_; }
 
-  Counters& counters() noexcept { return counters_; }
+  const Counters& counters() const noexcept { return counters_; }
 
   const Settings& settings() const noexcept { return settings_; }
 
@@ -193,6 +199,8 @@ class Engine {
   bool accept(Peer peer, const Message& message, bool is_library_thread);
   static std::unique_ptr<Arrived> copy_of(Peer peer, const Message& message);
   void match(Receive& receive, Peer peer, const Message& message);
+  std::uint64_t* clock_of(Kind kind, std::size_t bytes) noexcept;
+  void deliver(Receive& receive, Peer peer, const Message& message);
   void take_given(Receive& receive, Peer peer, std::uint64_t address);
   void take_offer(Receive& receive, Peer peer, const Message& message);
   bool take(Receive& receive);

@@ -2,6 +2,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "acp/extension.h"
@@ -140,8 +141,59 @@ std::unique_ptr<Arrived> Engine::copy_of(Peer peer, const Message& message) {
   return arrived;
 }
 
-/// Gives a message to its receive, and copies the data, or begins to.
+namespace {
+
+/// Adds the time of its life to a counter.
+class Watch {
+ public:
+  explicit Watch(std::uint64_t* sum) noexcept
+      : sum_(sum), begin_(sum == nullptr ? 0 : now()) {}
+
+  ~Watch() {
+    if (sum_ != nullptr) {
+      *sum_ += now() - begin_;
+    }
+  }
+
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  static std::uint64_t now() noexcept {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(
+            std::chrono::steady_clock::now().time_since_epoch())
+            .count());
+  }
+
+  std::uint64_t* sum_;
+  std::uint64_t begin_;
+};
+
+}  // namespace
+
+/// Where the time goes that copying the data of a message takes; null: nobody
+/// asks. The sender's copy in library memory is told by its size.
+std::uint64_t* Engine::clock_of(Kind kind, std::size_t bytes) noexcept {
+  if (settings_.statistics.empty()) {
+    return nullptr;
+  }
+  switch (kind) {
+    case Kind::kInline: return &counters_.inline_nanoseconds;
+    case Kind::kGive: return &counters_.given_nanoseconds;
+    case Kind::kOffer: break;
+  }
+  return bytes <= settings_.copy_bytes ? &counters_.copied_nanoseconds
+                                       : &counters_.offered_nanoseconds;
+}
+
 void Engine::match(Receive& receive, Peer peer, const Message& message) {
+  const Watch watch(clock_of(message.kind, message.envelope.size));
+  deliver(receive, peer, message);
+}
+
+/// Gives a message to its receive, and copies the data, or begins to.
+void Engine::deliver(Receive& receive, Peer peer, const Message& message) {
   receive.is_matched = true;
   receive.envelope = message.envelope;
   const std::size_t size = message.envelope.size;
@@ -303,6 +355,7 @@ bool Engine::go_on(Receive& receive) {
   if (!receive.is_taken) {
     return take(receive);
   }
+  const Watch watch(clock_of(Kind::kOffer, receive.envelope.size));
   SendRecord& record = *receive.record;
   const std::uint64_t wanted = record.wanted;
   bool has_moved = false;

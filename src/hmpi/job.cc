@@ -17,6 +17,7 @@
 #include "hmpi/host_memory.h"
 #include "hmpi/malloc.h"
 #include "hmpi/protection.h"
+#include "hmpi/statistics.h"
 #include "hmpi/types.h"
 #include "hmpi/waiting.h"
 
@@ -297,6 +298,9 @@ void end_work() {
       below.Test(&barrier, &is_done, MPI_STATUS_IGNORE);
       return is_done != 0;
     });
+    if (!g_job->engine.settings().statistics.empty()) {
+      write_statistics(*g_job, g_job->engine.settings().statistics);
+    }
     g_is_at_work.store(false);
   }
   acpx_remove_progress(step, nullptr);

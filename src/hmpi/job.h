@@ -36,6 +36,9 @@ struct Job {
   /// Whether the processes of this host have a processor each.
   bool has_processors = false;
   int highest_tag = 0;
+  /// Sends that went to the MPI below.
+  std::uint64_t below_to_other_hosts = 0;
+  std::uint64_t below_on_unknown_comms = 0;
   /// Bytes of the buffer that the program has attached for MPI_Bsend.
   std::size_t attached_bytes = 0;
   /// Calls of progress(), which the MPI below shares in.

@@ -80,6 +80,10 @@ Settings read_settings(std::string& mistake) {
   settings.has_kernel_copy =
       read_choice("HMPI_CMA", {"on", "off"}, mistake) == 0;
   settings.is_debug = read_choice("HMPI_DEBUG", {"off", "on"}, mistake) == 1;
+  if (const char* where = std::getenv("HMPI_STATS");
+      where != nullptr && std::string_view(where) != "off") {
+    settings.statistics = std::string_view(where) == "1" ? "on" : where;
+  }
   switch (read_choice("HMPI_HEAP", {"large", "all", "off"}, mistake)) {
     case 1: settings.heap_from = 0; break;
     case 2: settings.heap_from = SIZE_MAX; break;

@@ -29,12 +29,15 @@ struct Settings {
   std::size_t pool_bytes = std::size_t{256} << 20;
   /// Whether given buffers are protected in the giver.
   bool is_debug = false;
+  /// Where the counters go at the end: "" nowhere, "on" to standard error, else
+  /// into this file.
+  std::string statistics;
 };
 
 /// Reads HMPI_INLINE, HMPI_COPY, HMPI_DETACH, HMPI_BOTH_FROM, HMPI_KEPT,
-/// HMPI_CMA, HMPI_HEAP, HMPI_HEAP_FROM, HMPI_HEAP_SIZE, HMPI_POOL and
-/// HMPI_DEBUG. A text that is no value of its setting is named in `mistake`,
-/// and nothing else is read.
+/// HMPI_CMA, HMPI_HEAP, HMPI_HEAP_FROM, HMPI_HEAP_SIZE, HMPI_POOL, HMPI_DEBUG
+/// and HMPI_STATS. A text that is no value of its setting is named in
+/// `mistake`, and nothing else is read.
 Settings read_settings(std::string& mistake);
 
 }  // namespace hmpi
