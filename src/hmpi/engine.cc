@@ -74,13 +74,26 @@ std::byte* Engine::here(const Partner& partner,
       static_cast<std::uintptr_t>(address + partner.shift));
 }
 
+void Engine::end_by_overwritten(Peer peer, const char* what) const {
+  end_job(std::string(what) + " of rank " + std::to_string(peers_[peer].rank) +
+          " has been overwritten");
+}
+
+void Engine::check_library(Peer peer,
+                           const void* address,
+                           std::size_t bytes) const {
+  if (!is_in_library(address, bytes)) {
+    end_by_overwritten(peer,
+                       "a message names memory that is not the library's: the "
+                       "ring or the send record");
+  }
+}
+
 SendRecord& Engine::record_of(Peer peer, std::uint64_t address) {
   std::byte* record = here(peers_[peer], address);
-  if (!is_in_library(record, sizeof(SendRecord)) ||
-      reinterpret_cast<std::uintptr_t>(record) % alignof(SendRecord) != 0) {
-    end_job("a message of rank " + std::to_string(peers_[peer].rank) +
-            " names memory that is not the library's: its ring has been "
-            "overwritten");
+  check_library(peer, record, sizeof(SendRecord));
+  if (reinterpret_cast<std::uintptr_t>(record) % alignof(SendRecord) != 0) {
+    end_by_overwritten(peer, "a message names no send record: the ring");
   }
   return *std::launder(reinterpret_cast<SendRecord*>(record));
 }
@@ -114,6 +127,9 @@ bool Engine::progress(bool is_library_thread) {
     for (; bits != 0; bits &= bits - 1) {
       const auto peer = static_cast<Peer>(
           word * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+      if (peer >= peers_.size()) {
+        end_by_overwritten(me_, "the map of rings");
+      }
       has_moved |= drain(peer, is_library_thread);
     }
   }

@@ -172,12 +172,16 @@ class Engine {
   struct Left {
     SendRecord* record;
     void* block;
+    std::size_t bytes;
     bool is_buffered;  ///< Whether MPI_Bsend has left it.
   };
 
   void find_library() noexcept;
   std::byte* here(const Partner& partner, std::uint64_t address) const noexcept;
   SendRecord& record_of(Peer peer, std::uint64_t address);
+  /// Ends the job if `bytes` at `address` are not library memory.
+  void check_library(Peer peer, const void* address, std::size_t bytes) const;
+  [[noreturn]] void end_by_overwritten(Peer peer, const char* what) const;
 
   // Sending.
   bool write(Partner& partner, const Message& message);
@@ -195,6 +199,7 @@ class Engine {
   bool serve_all();
 
   // Receiving.
+  void find_ring(Peer peer);
   bool drain(Peer peer, bool is_library_thread);
   bool accept(Peer peer, const Message& message, bool is_library_thread);
   static std::unique_ptr<Arrived> copy_of(Peer peer, const Message& message);
@@ -211,6 +216,8 @@ class Engine {
                     std::size_t bytes);
   bool can_read_private(Peer peer);
   bool go_on(Receive& receive);
+  bool copy_with_sender(Receive& receive);
+  bool copy_bounced(Receive& receive);
   void tell_matched(Partner& partner, std::size_t bytes);
   void ask_attention(Partner& partner);
 

@@ -56,23 +56,32 @@ bool Engine::withdraw(Receive& receive) {
   return true;
 }
 
+/// The address of a ring stands in memory that all processes can write.
+void Engine::find_ring(Peer peer) {
+  Partner& partner = peers_[peer];
+  auto* ring = reinterpret_cast<RingMemory*>(static_cast<std::uintptr_t>(
+      mine_->rings[peer].load(std::memory_order_relaxed)));
+  check_library(peer, ring, sizeof(RingMemory));
+  if (reinterpret_cast<std::uintptr_t>(ring) % alignof(RingMemory) != 0) {
+    end_by_overwritten(peer, "the address of the ring");
+  }
+  partner.in_memory = ring;
+  partner.in.emplace(*ring);
+}
+
 /// Accepts the messages of a ring, up to kMostAtOnce. Whether there was one.
 bool Engine::drain(Peer peer, bool is_library_thread) {
   Partner& partner = peers_[peer];
   if (!partner.in) {
-    partner.in_memory =
-        reinterpret_cast<RingMemory*>(static_cast<std::uintptr_t>(
-            mine_->rings[peer].load(std::memory_order_relaxed)));
-    partner.in.emplace(*partner.in_memory);
+    find_ring(peer);
   }
   Message message;
   int count = 0;
   while (count < kMostAtOnce) {
     const RingReader::Look look = partner.in->look(message);
     if (look == RingReader::Look::kBroken) {
-      end_job("the ring of rank " + std::to_string(partner.rank) +
-              " has been overwritten: a message there is none that a sender "
-              "writes");
+      end_by_overwritten(peer,
+                         "a message is none that a sender writes: the ring");
     }
     if (look == RingReader::Look::kEmpty ||
         !accept(peer, message, is_library_thread)) {
@@ -234,11 +243,7 @@ void Engine::deliver(Receive& receive, Peer peer, const Message& message) {
 void Engine::take_given(Receive& receive, Peer peer, std::uint64_t address) {
   std::byte* buffer = here(peers_[peer], address);
   const std::size_t bytes = receive.received;
-  if (!is_in_library(buffer, receive.envelope.size)) {
-    end_job("a message of rank " + std::to_string(peers_[peer].rank) +
-            " gives memory that is not the library's: its ring has been "
-            "overwritten");
-  }
+  check_library(peer, buffer, receive.envelope.size);
   g_protection.allow(buffer, receive.envelope.size);
   Block* block = g_host_memory.block_at(buffer);
   if (block != nullptr) {
@@ -288,9 +293,9 @@ bool Engine::take(Receive& receive) {
   if (!record.state.compare_exchange_strong(state, Offered::kTaken,
                                             std::memory_order_acquire)) {
     if (state != Offered::kDetaching) {
-      end_job("a message of rank " + std::to_string(partner.rank) +
-              " names a record that is not offered: its memory has been "
-              "overwritten");
+      end_by_overwritten(receive.from,
+                         "a message names a record that is not offered: the "
+                         "ring or the send record");
     }
     return false;
   }
@@ -300,19 +305,18 @@ bool Engine::take(Receive& receive) {
   const bool is_readable = record.is_in_library != 0 || is_own;
   if (is_readable) {
     const std::byte* data = here(partner, record.address);
-    if (!is_own && !is_in_library(data, bytes)) {
-      end_job("a message of rank " + std::to_string(partner.rank) +
-              " has its data outside of library memory: its record has been "
-              "overwritten");
+    if (!is_own) {
+      check_library(receive.from, data, bytes);
     }
     if (bytes < settings_.both_from || is_own ||
         !is_in_library(receive.buffer, bytes)) {
       if (bytes != 0) {
-        std::memcpy(receive.buffer, data, bytes);
+        std::memmove(receive.buffer, data, bytes);
       }
       end_copy(receive);
       return true;
     }
+    receive.data = data;
     record.target = reinterpret_cast<std::uintptr_t>(receive.buffer);
     record.next.store(0, std::memory_order_relaxed);
     record.copied.store(0, std::memory_order_relaxed);
@@ -322,6 +326,8 @@ bool Engine::take(Receive& receive) {
     end_copy(receive);
     return true;
   } else {
+    receive.data = nullptr;
+    receive.copied = 0;
     record.bounce.store(0, std::memory_order_relaxed);
     record.filled.store(0, std::memory_order_relaxed);
     record.drained.store(0, std::memory_order_relaxed);
@@ -356,43 +362,62 @@ bool Engine::go_on(Receive& receive) {
     return take(receive);
   }
   const Watch watch(clock_of(Kind::kOffer, receive.envelope.size));
+  return receive.data != nullptr ? copy_with_sender(receive)
+                                 : copy_bounced(receive);
+}
+
+/// Copies the pieces that the sender has not claimed. All bounds are those of
+/// this process: other processes can write the record. An overwritten record
+/// may name the receiver's own buffer, so the ranges may overlap.
+bool Engine::copy_with_sender(Receive& receive) {
   SendRecord& record = *receive.record;
-  const std::uint64_t wanted = record.wanted;
+  const std::uint64_t wanted = receive.received;
   bool has_moved = false;
-  std::uint64_t copied = 0;
-  if (record.state.load(std::memory_order_relaxed) == Offered::kBoth) {
-    const std::byte* data = here(peers_[receive.from], record.address);
-    for (;;) {
-      const std::uint64_t at =
-          record.next.fetch_add(kPieceBytes, std::memory_order_relaxed);
-      if (at >= wanted) {
-        break;
-      }
-      const std::uint64_t bytes = std::min(kPieceBytes, wanted - at);
-      std::memcpy(receive.buffer + at, data + at, bytes);
-      record.copied.fetch_add(bytes, std::memory_order_relaxed);
-      has_moved = true;
+  for (;;) {
+    const std::uint64_t at =
+        record.next.fetch_add(kPieceBytes, std::memory_order_relaxed);
+    if (at >= wanted) {
+      break;
     }
-    // Acquire: the sender has copied its pieces.
-    copied = record.copied.load(std::memory_order_acquire);
-  } else {
-    copied = record.drained.load(std::memory_order_relaxed);
-    const std::uint64_t filled = record.filled.load(std::memory_order_acquire);
+    const std::uint64_t bytes = std::min(kPieceBytes, wanted - at);
+    std::memmove(receive.buffer + at, receive.data + at, bytes);
+    record.copied.fetch_add(bytes, std::memory_order_relaxed);
+    has_moved = true;
+  }
+  // Acquire: the sender has copied its pieces.
+  if (record.copied.load(std::memory_order_acquire) != wanted) {
+    return has_moved;
+  }
+  end_copy(receive);
+  return true;
+}
+
+/// Copies the pieces that the sender has put into its bounce buffer.
+bool Engine::copy_bounced(Receive& receive) {
+  SendRecord& record = *receive.record;
+  const std::uint64_t filled = record.filled.load(std::memory_order_acquire);
+  const bool has_moved = receive.copied < filled;
+  if (has_moved) {
     const std::byte* bounce = here(
         peers_[receive.from], record.bounce.load(std::memory_order_acquire));
-    while (copied < filled) {
-      const std::uint64_t bytes = std::min(kPieceBytes, filled - copied);
-      std::memcpy(receive.buffer + copied, bounce + copied % kBounceBytes,
-                  bytes);
-      copied += bytes;
+    check_library(receive.from, bounce, kBounceBytes);
+    if (filled > receive.received) {
+      end_by_overwritten(receive.from,
+                         "a bounce buffer has too many bytes: the send record");
+    }
+    while (receive.copied < filled) {
+      const std::uint64_t bytes =
+          std::min(kPieceBytes, filled - receive.copied);
+      std::memmove(receive.buffer + receive.copied,
+                   bounce + receive.copied % kBounceBytes, bytes);
+      receive.copied += bytes;
       // Release: the sender may write this piece again.
-      record.drained.store(copied, std::memory_order_release);
-      has_moved = true;
+      record.drained.store(receive.copied, std::memory_order_release);
     }
   }
-  if (copied == wanted) {
+  if (receive.copied == receive.received) {
     end_copy(receive);
-    has_moved = true;
+    return true;
   }
   return has_moved;
 }

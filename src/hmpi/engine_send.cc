@@ -146,9 +146,9 @@ void Engine::reclaim(std::size_t looks) {
       left_.push_back(left);
       continue;
     }
-    left_bytes_ -= left.record->size;
+    left_bytes_ -= left.bytes;
     if (left.is_buffered) {
-      buffered_bytes_ -= left.record->size;
+      buffered_bytes_ -= left.bytes;
     }
     g_host_memory.give_back(left.block);
     free_records_.push_back(left.record);
@@ -163,6 +163,7 @@ void Engine::offer(Send& send, const void* data, bool is_in_library) {
   // The ring publishes it.
   record->state.store(Offered::kWaiting, std::memory_order_relaxed);
   send.record = record;
+  send.offered = static_cast<const std::byte*>(data);
   offered_.push_back(send);
   Message message;
   message.envelope = send.envelope;
@@ -200,10 +201,11 @@ bool Engine::copy_and_offer(Send& send) {
 
 /// The send is complete, and its copy stays until the receiver has it.
 void Engine::leave(Send& send) {
-  left_.push_back({send.record, send.block, send.is_buffered});
-  left_bytes_ += send.envelope.size;
+  const std::size_t bytes = send.envelope.size;
+  left_.push_back({send.record, send.block, bytes, send.is_buffered});
+  left_bytes_ += bytes;
   if (send.is_buffered) {
-    buffered_bytes_ += send.envelope.size;
+    buffered_bytes_ += bytes;
   }
   offered_.remove(send);
   send.record = nullptr;
@@ -262,9 +264,7 @@ bool Engine::is_complete(Send& send) {
   }
   // Acquire: the receiver has read the data.
   const Offered state = send.record->state.load(std::memory_order_acquire);
-  const bool is_copy =
-      send.block != nullptr &&
-      send.record->address == reinterpret_cast<std::uintptr_t>(send.block);
+  const bool is_copy = send.block != nullptr && send.offered == send.block;
   if (state == Offered::kDone) {
     offered_.remove(send);
     free_records_.push_back(send.record);
@@ -313,8 +313,7 @@ bool Engine::serve(Send& send) {
   SendRecord& record = *send.record;
   const Offered state = record.state.load(std::memory_order_acquire);
   const Partner& partner = peers_[send.peer];
-  const auto* data = reinterpret_cast<const std::byte*>(
-      static_cast<std::uintptr_t>(record.address));
+  const std::byte* data = send.offered;
   const std::uint64_t wanted = std::min(record.wanted, send.envelope.size);
   if (state == Offered::kBoth) {
     std::byte* target = here(partner, record.target);

@@ -42,8 +42,10 @@ struct Send : ListNode {
   /// memory of malloc, where `data` is.
   void* block = nullptr;
   Bytes staging;
-  /// The offer, while the send is not complete.
+  /// The offer, while the send is not complete, and its data. The record is
+  /// memory of all processes, so no address is read back from there.
   SendRecord* record = nullptr;
+  const std::byte* offered = nullptr;
 };
 
 class Engine;
@@ -84,6 +86,10 @@ struct Receive : PostedReceive {
   SendRecord* record = nullptr;
   Peer from = 0;
   bool is_taken = false;
+  /// While both ends copy: the sender's data. While they bounce: null, and
+  /// `copied` has the bytes that came out of the bounce buffer.
+  const std::byte* data = nullptr;
+  std::size_t copied = 0;
 };
 
 /// A message that no receive has asked for.

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -349,6 +350,18 @@ void add_macprun_files(SeedFolder& folder) {
   }
 }
 
+/// Each byte means something to the target, so random ones are valid.
+void add_hmpi_messages(SeedFolder& folder) {
+  for (const unsigned seed : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U}) {
+    std::mt19937 random(seed);
+    std::vector<std::byte> bytes(200 * seed);
+    for (std::byte& byte : bytes) {
+      byte = static_cast<std::byte>(random());
+    }
+    folder.add(bytes);
+  }
+}
+
 /// A folder for each fuzzing target. Targets of networks that are not built
 /// have none.
 bool write_seeds(const std::filesystem::path& top) {
@@ -363,6 +376,7 @@ bool write_seeds(const std::filesystem::path& top) {
   fill("replies", add_replies);
   fill("nodefile", add_nodefiles);
   fill("macprun_file", add_macprun_files);
+  fill("hmpi_messages", add_hmpi_messages);
   fill("operation", add_requests, add_replies);
   fill("udp_packet", add_udp);
   fill("udp_stream", add_udp_schedules);
