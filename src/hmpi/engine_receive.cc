@@ -244,8 +244,9 @@ void Engine::take_given(Receive& receive, Peer peer, std::uint64_t address) {
   std::byte* buffer = here(peers_[peer], address);
   const std::size_t bytes = receive.received;
   check_library(peer, buffer, receive.envelope.size);
-  g_protection.allow(buffer, receive.envelope.size);
   Block* block = g_host_memory.block_at(buffer);
+  g_protection.allow(
+      buffer, block == nullptr ? receive.envelope.size : block->capacity());
   if (block != nullptr) {
     block->is_given = 0;
   }
@@ -307,6 +308,7 @@ bool Engine::take(Receive& receive) {
     const std::byte* data = here(partner, record.address);
     if (!is_own) {
       check_library(receive.from, data, bytes);
+      g_protection.allow(data, bytes);
     }
     if (bytes < settings_.both_from || is_own ||
         !is_in_library(receive.buffer, bytes)) {

@@ -7,6 +7,7 @@
 #include "acp/extension.h"
 #include "hmpi/end_job.h"
 #include "hmpi/engine.h"
+#include "hmpi/protection.h"
 
 namespace hmpi {
 
@@ -320,6 +321,7 @@ bool Engine::serve(Send& send) {
     if (!is_in_library(target, wanted)) {
       return false;
     }
+    g_protection.allow(target, wanted);
     for (;;) {
       const std::uint64_t at =
           record.next.fetch_add(kPieceBytes, std::memory_order_relaxed);

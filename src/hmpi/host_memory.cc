@@ -10,6 +10,7 @@ constinit HostMemory g_host_memory;
 void HostMemory::open(void* memory, std::size_t bytes, Owner me) noexcept {
   heap_.open(memory, bytes, me);
   me_ = me;
+  own_bytes_ = bytes;
   is_closed_.store(false, std::memory_order_release);
 }
 

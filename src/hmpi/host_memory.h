@@ -32,6 +32,8 @@ class HostMemory {
   /// Opens the heap of this process in zeroed memory.
   void open(void* memory, std::size_t bytes, Owner me) noexcept;
 
+  std::size_t heap_bytes() const noexcept { return own_bytes_; }
+
   /// Heap::set_on_return(), before the heap is used.
   void set_on_return(Heap::OnReturn call) noexcept {
     heap_.set_on_return(call);
@@ -78,6 +80,7 @@ class HostMemory {
  private:
   Heap heap_;
   Owner me_ = 0;
+  std::size_t own_bytes_ = 0;
   std::atomic<bool> is_closed_ = true;
   std::atomic<std::uintptr_t> begin_ = 0;  ///< The range that all heaps are in.
   std::atomic<std::size_t> bytes_ = 0;

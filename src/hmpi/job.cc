@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -249,6 +250,12 @@ void meet_host(const Settings& settings, bool has_threads, std::string& why) {
   below.Comm_free(&host);
 }
 
+/// Buffers in the pools of all processes of the host may be of one process's
+/// heap: a quarter of it at most.
+std::size_t most_in_pool() {
+  return g_host_memory.heap_bytes() / 4 / g_job->engine.peers();
+}
+
 }  // namespace
 
 /// All processes of the world agree before each step that the others have to
@@ -274,7 +281,8 @@ void begin_job(bool has_threads) {
   below.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB,
                       static_cast<void*>(&highest_tag), &has_one);
   g_job->highest_tag = has_one != 0 ? *highest_tag : 32767;
-  g_buffers.open(settings.pool_bytes, settings.is_debug);
+  g_buffers.open(std::min(settings.pool_bytes, most_in_pool()),
+                 settings.is_debug);
   if (settings.is_debug) {
     g_protection.begin();
   }

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -70,15 +71,17 @@ void Protection::forbid(void* buffer, std::size_t bytes, int rank, int tag) {
   }
 }
 
-void Protection::allow(void* buffer, std::size_t bytes) noexcept {
+void Protection::allow(const void* buffer, std::size_t bytes) noexcept {
   if (!is_on()) {
     return;
   }
-  const Pages pages = pages_of(buffer, bytes);
+  // Less than a page, too: the buffer may have been given with more bytes.
+  const auto begin = reinterpret_cast<std::uintptr_t>(buffer);
+  const std::uintptr_t end = begin + std::max(bytes, std::size_t{1});
   const std::lock_guard lock(lock_);
   for (std::size_t i = 0; i < given_->size();) {
     Given& given = (*given_)[i];
-    if (given.begin < pages.end && pages.begin < given.end) {
+    if (given.begin < end && begin < given.end) {
       (void)protect({given.begin, given.end}, PROT_READ | PROT_WRITE);
       given = given_->back();
       given_->pop_back();

@@ -25,8 +25,9 @@ class Protection {
 
   /// The whole pages of the buffer are protected from now on.
   void forbid(void* buffer, std::size_t bytes, int rank, int tag);
-  /// The buffer is this process's again.
-  void allow(void* buffer, std::size_t bytes) noexcept;
+  /// The buffer is this process's again, or the engine copies to or from it for
+  /// its owner of now.
+  void allow(const void* buffer, std::size_t bytes) noexcept;
 
   /// Writes the line for an address that a process has used after a give.
   void explain(const void* address) noexcept;

@@ -50,6 +50,12 @@ foreach(mpi openmpi mpich)
       VERBATIM)
     list(APPEND nodes ${node})
   endforeach()
+  set(culprit ${CMAKE_CURRENT_BINARY_DIR}/use_after_give_${mpi})
+  add_custom_command(OUTPUT ${culprit}
+    COMMAND ${hmpicc}/hmpicc -O1 -Wall -Wextra -Werror
+      -I${PROJECT_SOURCE_DIR}/include ${folder}/use_after_give.c -o ${culprit}
+    DEPENDS ${folder}/use_after_give.c hmpi_${mpi} VERBATIM)
+  list(APPEND nodes ${culprit})
   set(with_acp ${CMAKE_CURRENT_BINARY_DIR}/with_acp_${mpi})
   add_custom_command(OUTPUT ${with_acp}
     COMMAND ${hmpicc}/hmpicc -O1 -Wall -Wextra -Werror
@@ -95,9 +101,20 @@ foreach(mpi openmpi mpich)
       COMMAND ${run} -np ${ranks} ${ownership})
     list(APPEND tests hmpi.ownership.${mpi}.${ranks})
   endforeach()
+  # Given buffers are protected in the giver; and a heap and a pool without room.
+  foreach(setting HMPI_DEBUG=on HMPI_HEAP=all HMPI_POOL=0)
+    add_test(NAME hmpi.ownership.${mpi}.${setting} COMMAND env ${setting}
+      HMPI_HEAP_SIZE=100M ${run} -np 3 ${ownership} errors.use pass threads)
+    list(APPEND tests hmpi.ownership.${mpi}.${setting})
+  endforeach()
   add_test(NAME hmpi.statistics.${mpi}
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/statistics ${run} -np 2 ${ownership})
   list(APPEND tests hmpi.statistics.${mpi})
+  list(REMOVE_ITEM nodes ${culprit})
+  add_test(NAME hmpi.use_after_give.${mpi}
+    COMMAND env HMPI_DEBUG=on ${run} -np 2 ${culprit})
+  list(APPEND tests hmpi.use_after_give.${mpi})
+  list(APPEND culprits hmpi.use_after_give.${mpi})
   foreach(node ${nodes})
     get_filename_component(name ${node} NAME)
     add_test(NAME hmpi.${name} COMMAND ${run} -np 3 ${node})
@@ -164,6 +181,8 @@ endif()
 if(tests)
   set_tests_properties(${tests} ${bounce} PROPERTIES LABELS hmpi TIMEOUT 300
     PROCESSORS 2)
+  set_tests_properties(${culprits} PROPERTIES PASS_REGULAR_EXPRESSION
+    "was used, in a buffer that OPI_Give has passed to rank 1 with tag 7")
   set(as_root OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   set_tests_properties(${tests} PROPERTIES ENVIRONMENT "${as_root}")
   set_tests_properties(${hosts} PROPERTIES LABELS "hmpi;hosts" TIMEOUT 300
