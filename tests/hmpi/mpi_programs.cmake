@@ -82,6 +82,33 @@ foreach(mpi openmpi mpich)
   endif()
   add_dependencies(hmpi_programs_${mpi} hmpi_${mpi})
 
+  # The programs and the MPI library are as they are. So the sanitizers' libraries are
+  # preloaded in front of HMPI's, and leaks of the MPI library are no matter.
+  if(ACP_SANITIZE)
+    set(preload $<TARGET_FILE:hmpi_${mpi}>)
+    foreach(library libubsan.so libasan.so)
+      execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${library}
+        OUTPUT_VARIABLE file OUTPUT_STRIP_TRAILING_WHITESPACE)
+      set(preload ${file}:${preload})
+    endforeach()
+    set(run ${ACP_MPIEXEC_openmpi} --oversubscribe -x LD_PRELOAD=${preload})
+    if(mpi STREQUAL mpich)
+      set(run ${ACP_MPIEXEC_mpich} -genv LD_PRELOAD ${preload})
+    endif()
+    add_test(NAME hmpi.sanitized.${mpi} COMMAND ${run} -np 2 ${conformance} --strict)
+    add_test(NAME hmpi.sanitized.random.${mpi}
+      COMMAND ${run} -np 3 ${matcher} --seed 3 --operations 5000)
+    add_test(NAME hmpi.sanitized.bounce.${mpi}
+      COMMAND ${run} -np 2 ${conformance} --strict matching types)
+    set(sanitized hmpi.sanitized.${mpi} hmpi.sanitized.random.${mpi})
+    set(environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+      ASAN_OPTIONS=detect_leaks=0:handle_segv=0)
+    set_tests_properties(${sanitized} hmpi.sanitized.bounce.${mpi} PROPERTIES
+      LABELS hmpi TIMEOUT 300 PROCESSORS 2 ENVIRONMENT "${environment}")
+    set_tests_properties(hmpi.sanitized.bounce.${mpi} PROPERTIES ENVIRONMENT
+      "${environment};HMPI_CMA=off;HMPI_INLINE=0;HMPI_COPY=0")
+    continue()
+  endif()
   set(run ${CMAKE_BINARY_DIR}/bin/hmpirun ${ACP_MPIEXEC_${mpi}})
   if(mpi STREQUAL openmpi)
     list(APPEND run --oversubscribe)
