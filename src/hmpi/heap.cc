@@ -259,6 +259,9 @@ void* Heap::take(std::size_t bytes,
 }
 
 void Heap::give_back(Block& block) noexcept {
+  if (on_return_ != nullptr) {
+    on_return_(block.bytes(), block.capacity());
+  }
   if (block.units >= kReturnedUnits) {
     return_pages(block);
   }

@@ -82,7 +82,7 @@ class Heap {
                         Block& block,
                         std::uint64_t shift) noexcept;
 
-  /// A block that another process has given back, before this one touches it.
+  /// Called for a block that comes back, before the heap touches it.
   using OnReturn = void (*)(void* bytes, std::size_t capacity);
 
   void set_on_return(OnReturn call) noexcept { on_return_ = call; }

@@ -45,6 +45,7 @@ Sums sums_of(const Job& job) {
           job.below_on_unknown_comms};
 }
 
+/// Writes a table to standard error.
 void print(const Sums& sums) {
   (void)std::fprintf(stderr, "HMPI: %-10s %14s %18s %12s\n", "protocol",
                      "messages", "bytes", "copying, s");
@@ -66,6 +67,7 @@ void print(const Sums& sums) {
       static_cast<unsigned long long>(sums.on_unknown_comms));
 }
 
+/// Writes the same to a file. A file that cannot be written is named.
 void write_json(const Sums& sums, const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "we");
   if (file == nullptr) {

@@ -189,7 +189,7 @@ foreach(mpi openmpi mpich)
   set(program_${mpi} ${conformance})
   # Every message by a record, and private memory through bounce buffers.
   add_test(NAME hmpi.bounce.${mpi}
-    COMMAND ${run} -np 3 ${conformance} --strict)
+    COMMAND ${run} -np 3 ${conformance} --strict matching modes sendrecv types)
   list(APPEND bounce hmpi.bounce.${mpi})
 endforeach()
 if(launched)
