@@ -154,6 +154,8 @@ std::vector<Engine::Member> members_of(
     const std::vector<Introduction>& processes) {
   std::vector<Engine::Member> members;
   std::vector<HostMemory::Extent> heaps;
+  members.reserve(processes.size());
+  heaps.reserve(processes.size());
   for (const Introduction& process : processes) {
     const auto heap =
         reinterpret_cast<std::uintptr_t>(acpx_pointer(process.heap_address));
@@ -234,6 +236,7 @@ void meet_host(const Settings& settings, bool has_threads, std::string& why) {
     below.Allgather(&mine, sizeof mine, MPI_BYTE, processes.data(), sizeof mine,
                     MPI_BYTE, host);
     std::vector<int> world_ranks;
+    world_ranks.reserve(processes.size());
     for (const Introduction& process : processes) {
       world_ranks.push_back(process.world_rank);
     }
