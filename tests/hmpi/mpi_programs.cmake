@@ -29,39 +29,44 @@ foreach(mpi openmpi mpich)
   add_custom_command(OUTPUT ${matcher}
     COMMAND ${compile} ${sources} -o ${matcher}
     DEPENDS ${sources} ${headers} VERBATIM)
-  # Programs that are written for HMPI.
-  file(GLOB cases CONFIGURE_DEPENDS ${folder}/ownership_*.cc)
-  set(ownership ${CMAKE_CURRENT_BINARY_DIR}/ownership_${mpi})
-  set(hmpicc ${CMAKE_COMMAND} -E env HMPI_MPI=${mpi} ${CMAKE_BINARY_DIR}/bin)
-  add_custom_command(OUTPUT ${ownership}
-    COMMAND ${hmpicc}/hmpic++ -std=c++20 -O1 -Wall -Wextra -Werror -pthread
-      -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -I${PROJECT_SOURCE_DIR}/include
-      ${folder}/conformance.cc ${cases} -o ${ownership}
-    DEPENDS ${cases} ${headers} ${folder}/conformance.cc hmpi_${mpi}
-      ${PROJECT_SOURCE_DIR}/include/hmpi.h VERBATIM)
-  set(nodes)
-  foreach(standard c99 c11)
-    set(node ${CMAKE_CURRENT_BINARY_DIR}/node_${standard}_${mpi})
-    add_custom_command(OUTPUT ${node}
-      COMMAND ${hmpicc}/hmpicc -std=${standard} -O1 -Wall -Wextra -Werror
-        -Wno-stringop-overflow  # of constants that MPICH defines
-        -I${PROJECT_SOURCE_DIR}/include ${folder}/node.c -o ${node}
-      DEPENDS ${folder}/node.c hmpi_${mpi} ${PROJECT_SOURCE_DIR}/include/hmpi.h
-      VERBATIM)
-    list(APPEND nodes ${node})
-  endforeach()
-  set(culprit ${CMAKE_CURRENT_BINARY_DIR}/use_after_give_${mpi})
-  add_custom_command(OUTPUT ${culprit}
-    COMMAND ${hmpicc}/hmpicc -O1 -Wall -Wextra -Werror
-      -I${PROJECT_SOURCE_DIR}/include ${folder}/use_after_give.c -o ${culprit}
-    DEPENDS ${folder}/use_after_give.c hmpi_${mpi} VERBATIM)
-  list(APPEND nodes ${culprit})
-  set(with_acp ${CMAKE_CURRENT_BINARY_DIR}/with_acp_${mpi})
-  add_custom_command(OUTPUT ${with_acp}
-    COMMAND ${hmpicc}/hmpicc -O1 -Wall -Wextra -Werror
-      -I${PROJECT_SOURCE_DIR}/include ${folder}/with_acp.c -o ${with_acp}
-      -L${CMAKE_BINARY_DIR}/lib -Wl,-rpath,${CMAKE_BINARY_DIR}/lib -lacp
-    DEPENDS ${folder}/with_acp.c hmpi_${mpi} acp VERBATIM)
+  # Programs that are written for HMPI. A linker that knows nothing of the sanitizers
+  # would refuse the library.
+  set(written)
+  if(NOT ACP_SANITIZE)
+    file(GLOB cases CONFIGURE_DEPENDS ${folder}/ownership_*.cc)
+    set(ownership ${CMAKE_CURRENT_BINARY_DIR}/ownership_${mpi})
+    set(hmpicc ${CMAKE_COMMAND} -E env HMPI_MPI=${mpi} ${CMAKE_BINARY_DIR}/bin)
+    add_custom_command(OUTPUT ${ownership}
+      COMMAND ${hmpicc}/hmpic++ -std=c++20 -O1 -Wall -Wextra -Werror -pthread
+        -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -I${PROJECT_SOURCE_DIR}/include
+        ${folder}/conformance.cc ${cases} -o ${ownership}
+      DEPENDS ${cases} ${headers} ${folder}/conformance.cc hmpi_${mpi}
+        ${PROJECT_SOURCE_DIR}/include/hmpi.h VERBATIM)
+    set(nodes)
+    foreach(standard c99 c11)
+      set(node ${CMAKE_CURRENT_BINARY_DIR}/node_${standard}_${mpi})
+      add_custom_command(OUTPUT ${node}
+        COMMAND ${hmpicc}/hmpicc -std=${standard} -O1 -Wall -Wextra -Werror
+          -Wno-stringop-overflow  # of constants that MPICH defines
+          -I${PROJECT_SOURCE_DIR}/include ${folder}/node.c -o ${node}
+        DEPENDS ${folder}/node.c hmpi_${mpi} ${PROJECT_SOURCE_DIR}/include/hmpi.h
+        VERBATIM)
+      list(APPEND nodes ${node})
+    endforeach()
+    set(culprit ${CMAKE_CURRENT_BINARY_DIR}/use_after_give_${mpi})
+    add_custom_command(OUTPUT ${culprit}
+      COMMAND ${hmpicc}/hmpicc -O1 -Wall -Wextra -Werror
+        -I${PROJECT_SOURCE_DIR}/include ${folder}/use_after_give.c -o ${culprit}
+      DEPENDS ${folder}/use_after_give.c hmpi_${mpi} VERBATIM)
+    list(APPEND nodes ${culprit})
+    set(with_acp ${CMAKE_CURRENT_BINARY_DIR}/with_acp_${mpi})
+    add_custom_command(OUTPUT ${with_acp}
+      COMMAND ${hmpicc}/hmpicc -O1 -Wall -Wextra -Werror
+        -I${PROJECT_SOURCE_DIR}/include ${folder}/with_acp.c -o ${with_acp}
+        -L${CMAKE_BINARY_DIR}/lib -Wl,-rpath,${CMAKE_BINARY_DIR}/lib -lacp
+      DEPENDS ${folder}/with_acp.c hmpi_${mpi} acp VERBATIM)
+    set(written ${ownership} ${nodes} ${with_acp})
+  endif()
   # A program that dies, also as a library for the loader, and a profiler's library.
   set(mortal ${CMAKE_CURRENT_BINARY_DIR}/mortal_${mpi})
   set(mortal_library ${CMAKE_CURRENT_BINARY_DIR}/libmortal_${mpi}.so)
@@ -73,8 +78,7 @@ foreach(mpi openmpi mpich)
       ${folder}/tool.c -o ${tool}
     DEPENDS ${folder}/mortal.cc ${folder}/tool.c ${headers} VERBATIM)
   add_custom_target(hmpi_programs_${mpi} ALL
-    DEPENDS ${conformance} ${matcher} ${mortal} ${mortal_library} ${tool} ${ownership}
-      ${nodes} ${with_acp})
+    DEPENDS ${conformance} ${matcher} ${mortal} ${mortal_library} ${tool} ${written})
   if(NOT TARGET hmpi_loader)
     add_executable(hmpi_loader ${folder}/loader.c)
     set_target_properties(hmpi_loader PROPERTIES OUTPUT_NAME loader)
