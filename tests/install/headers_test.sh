@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every public header compiles alone, as C11 and as C++20, without a warning;
-# the headers of scu/ are for C++ only.
+# the headers of scu/ are for C++ only. hmpi.h needs the header of each MPI that is
+# installed here.
 #
 #   headers_test.sh <source tree> <C compiler> <C++ compiler>
 set -eu
@@ -8,8 +9,9 @@ include_dir=$1/include c=$2 cxx=$3
 flags="-Wall -Wextra -Wshadow -Wconversion -Wundef -pedantic -Werror
   -fsyntax-only"
 
-headers=$(cd "$include_dir" && find . -name '*.h' | sed 's|^\./||' | sort)
-for header in $headers; do
+check() { # check <header> <further flag>...
+  header=$1
+  shift
   # Twice: a header must bear being included again.
   program="#include <$header>
 #include <$header>
@@ -21,13 +23,25 @@ int unused_$$(void); int unused_$$(void) { return 0; }"
     languages="C11, C++20"
     # shellcheck disable=SC2086 # the flags are words
     printf '%s\n' "$program" | "$c" -std=c11 $flags -Wstrict-prototypes \
-      -I "$include_dir" -x c -
+      -I "$include_dir" "$@" -x c -
     ;;
   esac
   # shellcheck disable=SC2086
   printf '%s\n' "$program" | sed 's/(void)/()/g' |
-    "$cxx" -std=c++20 $flags -Wold-style-cast -I "$include_dir" -x c++ -
+    "$cxx" -std=c++20 $flags -Wold-style-cast -I "$include_dir" "$@" -x c++ -
   echo "$header: $languages"
+}
+
+headers=$(cd "$include_dir" && find . -name '*.h' | sed 's|^\./||' | sort)
+for header in $headers; do
+  test "$header" = hmpi.h || check "$header"
+done
+for mpi in openmpi mpich; do
+  if command -v "mpicc.$mpi" >/dev/null; then
+    # shellcheck disable=SC2046 # the flags are words
+    check hmpi.h -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX \
+      $("mpicc.$mpi" -show | tr ' ' '\n' | sed -n 's/^-I/-isystem/p')
+  fi
 done
 test -n "$headers"
 

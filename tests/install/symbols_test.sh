@@ -21,7 +21,7 @@ grep -v '^#' "$source_dir/$list" | LC_ALL=C sort >"$work/listed"
 
 # Declarations as the preprocessor leaves them; a star before the name or a
 # name behind an opening parenthesis is a pointer or an argument.
-(cd "$source_dir/include" && find . -name '*.h') |
+(cd "$source_dir/include" && find . -name '*.h' ! -name hmpi.h) |
   sed 's|.*|#include <&>|' |
   "$compiler" -E -P -I "$source_dir/include" -x c - |
   tr '\n' ' ' | tr ';{}' '\n\n\n' |
