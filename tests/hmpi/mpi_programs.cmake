@@ -65,7 +65,18 @@ foreach(mpi openmpi mpich)
         -I${PROJECT_SOURCE_DIR}/include ${folder}/with_acp.c -o ${with_acp}
         -L${CMAKE_BINARY_DIR}/lib -Wl,-rpath,${CMAKE_BINARY_DIR}/lib -lacp
       DEPENDS ${folder}/with_acp.c hmpi_${mpi} acp VERBATIM)
-    set(written ${ownership} ${nodes} ${with_acp})
+    set(examples)
+    foreach(name heat_give fft_give)
+      set(example ${CMAKE_CURRENT_BINARY_DIR}/${name}_${mpi})
+      set(source ${PROJECT_SOURCE_DIR}/docs/examples/${name}.c)
+      add_custom_command(OUTPUT ${example}
+        COMMAND ${hmpicc}/hmpicc -std=c11 -O2 -Wall -Wextra -Werror
+          -Wno-stringop-overflow -I${PROJECT_SOURCE_DIR}/include ${source} -lm
+          -o ${example}
+        DEPENDS ${source} hmpi_${mpi} ${PROJECT_SOURCE_DIR}/include/hmpi.h VERBATIM)
+      list(APPEND examples ${example})
+    endforeach()
+    set(written ${ownership} ${nodes} ${with_acp} ${examples})
   endif()
   # A program that dies, also as a library for the loader, and a profiler's library.
   set(mortal ${CMAKE_CURRENT_BINARY_DIR}/mortal_${mpi})
@@ -150,6 +161,14 @@ foreach(mpi openmpi mpich)
     get_filename_component(name ${node} NAME)
     add_test(NAME hmpi.${name} COMMAND ${run} -np 3 ${node})
     list(APPEND tests hmpi.${name})
+  endforeach()
+  foreach(example ${examples})
+    get_filename_component(name ${example} NAME)
+    foreach(ranks 1 2 4)
+      add_test(NAME example.${name}.${ranks}
+        COMMAND ${run} -np ${ranks} ${example} 256)
+      list(APPEND tests example.${name}.${ranks})
+    endforeach()
   endforeach()
   foreach(order "mpi mpi" "mpi acp" "acp mpi" "acp acp")
     separate_arguments(words UNIX_COMMAND ${order})
