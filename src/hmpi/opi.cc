@@ -326,13 +326,12 @@ HMPI_OPI(Take_blocking,
   return code;
 }
 
-extern "C" [[gnu::visibility("default")]] int OPI_Igive(
-    void**, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
-    __attribute__((alias("OPI_Give")));
-extern "C" [[gnu::visibility("default")]] int OPI_Itake(
-    void**, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
-    __attribute__((alias("OPI_Take")));
+HMPI_OPI(Igive, (void**, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*))
+__attribute__((alias("OPI_Give")));
+HMPI_OPI(Itake, (void**, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*))
+__attribute__((alias("OPI_Take")));
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name of the original
 extern "C" [[gnu::visibility("default")]] int IS_SM_BUF(const void* address) {
   return g_host_memory.contains(address) ? 1 : 0;
 }
