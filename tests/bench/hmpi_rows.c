@@ -21,7 +21,7 @@
 #define WINDOW 64
 
 static int rank;
-static double seconds; /* of a row */
+static double seconds; /* the time of a row */
 static char private_memory[2][MOST];
 static char* shared_memory[2];
 static volatile uint64_t sink;
