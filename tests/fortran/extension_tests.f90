@@ -172,6 +172,9 @@ contains
     call check(acpx_pointers_agree(rank) == 1, 'acpx_pointers_agree of its own')
     call check(acpx_pointers_agree(procs) == -1, &
         'acpx_pointers_agree of no rank')
+    call check(acpx_release_job() == -1, 'acpx_release_job, not held')
+    call check(acpx_hold_job() == 0, 'acpx_hold_job')
+    call check(acpx_release_job() == 0, 'acpx_release_job')
     call acpx_set_errno(ACPX_OK)
   end subroutine
 

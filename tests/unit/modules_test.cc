@@ -94,8 +94,42 @@ TEST_CASE("modules: a failing fini does not stop the others",
   Modules modules;
   REQUIRE(modules.add(a.module()).ok());
   REQUIRE(modules.add(b.module()).ok());
+  REQUIRE(modules.init() == Status::kOk);
+  calls().clear();
   modules.fini();
   CHECK(calls() == Calls{"-b", "-a"});
+  modules.fini();  // They have ended.
+  CHECK(calls() == Calls{"-b", "-a"});
+}
+
+// A program that joins a job which a layer above has begun.
+TEST_CASE("modules: the program's begin later, and end earlier",
+          "[runtime][modules]") {
+  calls().clear();
+  Layer own{"own"};
+  Layer early{"early"};
+  Layer late{"late"};
+  Modules modules;
+  REQUIRE(modules.add_own(own.module(100)).ok());
+  REQUIRE(modules.add(early.module(64)).ok());
+  REQUIRE(modules.lay_out(256) == Status::kOk);
+  REQUIRE(modules.init() == Status::kOk);
+  CHECK(modules.add(late.module(64)).value() == 1);
+  CHECK(modules.lay_out(255) == Status::kNoMemory);
+  CHECK(modules.lay_out(256) == Status::kOk);
+  CHECK(modules.offset(Modules::kMaxModules).value() == 0);
+  CHECK(modules.offset(0).value() == 128);
+  CHECK(modules.offset(1).value() == 192);
+  late.init_result = -1;
+  CHECK(modules.init() == Status::kSystem);  // The others go on.
+  late.init_result = 0;
+  CHECK(modules.init() == Status::kOk);
+  CHECK(calls() == Calls{"+own", "+early", "+late", "+late"});
+  calls().clear();
+  modules.fini_of_program();
+  CHECK(calls() == Calls{"-late", "-early"});
+  modules.fini();
+  CHECK(calls() == Calls{"-late", "-early", "-own"});
 }
 
 TEST_CASE("modules: functions may be missing, a name may not",
@@ -127,7 +161,16 @@ TEST_CASE("modules: each has its memory, on lines of its own",
   }
   CHECK(modules.offset(5).status() == Status::kInvalidArgument);
   CHECK(modules.offset(-1).status() == Status::kInvalidArgument);
-  CHECK(modules.lay_out(64 + 0 + 64 + 128 + 127) == Status::kNoMemory);
+}
+
+TEST_CASE("modules: one byte too few", "[runtime][modules]") {
+  Modules modules;
+  acpx_module_t module{};
+  module.name = "large";
+  module.bytes = 100;
+  REQUIRE(modules.add(module).ok());
+  CHECK(modules.lay_out(127) == Status::kNoMemory);
+  CHECK(modules.lay_out(128) == Status::kOk);
 }
 
 TEST_CASE("modules: more memory than there is", "[runtime][modules]") {
