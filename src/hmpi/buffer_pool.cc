@@ -9,12 +9,6 @@
 
 namespace hmpi {
 
-namespace {
-
-constexpr std::size_t kPage = 4096;
-
-}  // namespace
-
 constinit BufferPool g_buffers;
 
 void BufferPool::open(std::size_t most, bool is_paged) noexcept {
@@ -24,7 +18,8 @@ void BufferPool::open(std::size_t most, bool is_paged) noexcept {
 
 /// The first class whose size holds so many bytes.
 unsigned BufferPool::class_of(std::size_t bytes) noexcept {
-  const std::size_t pages = bytes == 0 ? 1 : (bytes + kPage - 1) / kPage;
+  const std::size_t pages =
+      bytes == 0 ? 1 : (bytes + kPageBytes - 1) / kPageBytes;
   if (pages <= 16) {
     return static_cast<unsigned>(pages - 1);
   }
@@ -35,11 +30,11 @@ unsigned BufferPool::class_of(std::size_t bytes) noexcept {
 
 std::size_t BufferPool::size_of(unsigned size_class) noexcept {
   if (size_class < 16) {
-    return (size_class + 1) * kPage;
+    return (size_class + 1) * kPageBytes;
   }
   const unsigned power = (size_class - 16) / 8 + 4;
   const unsigned step = (size_class - 16) % 8;
-  return (std::size_t{9 + step} << (power - 3)) * kPage;
+  return (std::size_t{9 + step} << (power - 3)) * kPageBytes;
 }
 
 void* BufferPool::take(std::size_t bytes) noexcept {
@@ -57,7 +52,7 @@ void* BufferPool::take(std::size_t bytes) noexcept {
   return size_class >= kClasses
              ? nullptr
              : g_host_memory.take(size_of(size_class),
-                                  is_paged_ ? kPage : Block::kUnit,
+                                  is_paged_ ? kPageBytes : Block::kUnit,
                                   Block::Use::kBuffer);
 }
 
@@ -69,7 +64,7 @@ void BufferPool::give_back(Block& block) noexcept {
     const std::lock_guard lock(lock_);
     if (kept_ + bytes <= most_) {
       // The buffer has the size of a class, and less than a unit more.
-      void*& first = free_[class_of(block.capacity() & ~(kPage - 1))];
+      void*& first = free_[class_of(block.capacity() & ~(kPageBytes - 1))];
       block.use = Block::Use::kPooled;
       std::memcpy(block.bytes(), &first, sizeof first);
       first = block.bytes();

@@ -14,15 +14,14 @@ namespace {
 constexpr std::uint32_t kStepBits = 4;
 /// A block of which the pages go back to the system when it is freed, in units.
 constexpr std::uint32_t kReturnedUnits = (32 << 20) / Block::kUnit;
-constexpr std::size_t kPage = 4096;
 /// Blocks of a list that are compared with a size.
-constexpr int kLooks = 16;
+constexpr int kListLooks = 16;
 
 /// Equal in all processes of a host, which map a page at different addresses
 /// perhaps. Never 0, the check of a free block.
 std::uint32_t check_of(const Block& block) noexcept {
   const std::uint64_t place =
-      reinterpret_cast<std::uintptr_t>(&block) % kPage / Block::kUnit;
+      reinterpret_cast<std::uintptr_t>(&block) % kPageBytes / Block::kUnit;
   const std::uint64_t mixed =
       (std::uint64_t{block.units} << 32 | place << 16 | block.owner) *
       0x9E37'79B9'7F4A'7C15;
@@ -36,9 +35,10 @@ std::uint64_t address_of(const void* at) noexcept {
 /// Gives the whole pages of a free block to the system. They are zero next
 /// time.
 void return_pages(Block& block) noexcept {
-  const auto begin = (address_of(block.bytes()) + kPage - 1) & ~(kPage - 1);
+  const auto begin =
+      (address_of(block.bytes()) + kPageBytes - 1) & ~(kPageBytes - 1);
   const auto end =
-      (address_of(&block) + block.units * Block::kUnit) & ~(kPage - 1);
+      (address_of(&block) + block.units * Block::kUnit) & ~(kPageBytes - 1);
   (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_REMOVE);
 }
 
@@ -152,7 +152,7 @@ Block* Heap::find(std::uint32_t units) noexcept {
   }
   Block* block = lists_[list_of(units)];
   for (int i = 0; block != nullptr && block->units < units; ++i) {
-    block = i < kLooks ? links(*block).next : nullptr;
+    block = i < kListLooks ? links(*block).next : nullptr;
   }
   return block;
 }

@@ -10,11 +10,11 @@
 #include <cstdio>
 #include <mutex>
 
+#include "hmpi/heap.h"
+
 namespace hmpi {
 
 namespace {
-
-constexpr std::size_t kPage = 4096;
 
 struct Pages {
   std::uintptr_t begin;
@@ -25,8 +25,8 @@ struct Pages {
 /// neighbours.
 Pages pages_of(const void* buffer, std::size_t bytes) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(buffer);
-  const std::uintptr_t first = (begin + kPage - 1) & ~(kPage - 1);
-  const std::uintptr_t last = (begin + bytes) & ~(kPage - 1);
+  const std::uintptr_t first = (begin + kPageBytes - 1) & ~(kPageBytes - 1);
+  const std::uintptr_t last = (begin + bytes) & ~(kPageBytes - 1);
   return {first, first < last ? last : first};
 }
 
