@@ -35,19 +35,18 @@ namespace acp::api {
 
 namespace {
 
-std::mutex g_life_mutex;  // guards making the task, and g_holder
+std::mutex g_life_mutex;  // guards making the task, and g_hold
 
-/// Says what the program has called, while a layer above holds the job.
-enum class Program { kNotJoined, kJoined, kHasLeft };
-
-/// A layer above holds the job, or none does.
-struct Holder {
-  bool holds = false;
-  Program program = Program::kNotJoined;
+/// Whether a layer above holds the job; if so, what the program has called.
+enum class Hold {
+  kNone,
+  kProgramIsOut,    ///< It may still call acp_init, and add modules before.
+  kProgramIsIn,     ///< Between its acp_init and acp_finalize.
+  kProgramHasLeft,  ///< It has called acp_finalize.
 };
 
 // Written under the mutex; may_add_modules() and the like read it.
-std::atomic<Holder> g_holder{};
+std::atomic<Hold> g_hold{Hold::kNone};
 
 /// The memory of the job that a layer has held. It stays mapped.
 Immortal<protocol::HostSegment>& held_segment() {
@@ -231,7 +230,7 @@ Status join_held_job(int* argc, char*** argv) {
   const MustNotFail must_not_fail;
   const Status status = task()->join_program();
   if (status == Status::kOk) {
-    g_holder.store({.holds = true, .program = Program::kJoined});
+    g_hold.store(Hold::kProgramIsIn);
   }
   return status;
 }
@@ -288,12 +287,12 @@ Status init(int* argc, char*** argv) {
     return refuse_forked_child("acp_init");
   }
   const std::lock_guard lock(g_life_mutex);
-  const Holder holder = g_holder.load();
-  if (holder.holds && holder.program == Program::kNotJoined) {
+  const Hold hold = g_hold.load();
+  if (hold == Hold::kProgramIsOut) {
     return join_held_job(argc, argv);
   }
   if (g_has_been_initialized) {
-    const bool is_over = is_finalized() || holder.program == Program::kHasLeft;
+    const bool is_over = is_finalized() || hold == Hold::kProgramHasLeft;
     const Status status =
         is_over ? Status::kFinalized : Status::kAlreadyInitialized;
     log_error("acp_init: {}", status_text(status));
@@ -307,18 +306,18 @@ Status finalize() {
     return refuse_forked_child("acp_finalize");
   }
   const std::lock_guard lock(g_life_mutex);
-  const Holder holder = g_holder.load();
-  if (task() == nullptr ||
-      (holder.holds && holder.program != Program::kJoined)) {
+  const Hold hold = g_hold.load();
+  if (task() == nullptr || hold == Hold::kProgramIsOut ||
+      hold == Hold::kProgramHasLeft) {
     fail_without_task("acp_finalize");
     return static_cast<Status>(error_number());
   }
-  if (!holder.holds) {
+  if (hold == Hold::kNone) {
     return end();
   }
   const MustNotFail must_not_fail;
   const Status status = task()->leave_program();
-  g_holder.store({.holds = true, .program = Program::kHasLeft});
+  g_hold.store(Hold::kProgramHasLeft);
   return status;
 }
 
@@ -341,9 +340,7 @@ Status hold() {
     }
   }
   *held_segment() = task()->segment();
-  g_holder.store(
-      {.holds = true,
-       .program = has_joined ? Program::kJoined : Program::kNotJoined});
+  g_hold.store(has_joined ? Hold::kProgramIsIn : Hold::kProgramIsOut);
   return Status::kOk;
 }
 
@@ -352,23 +349,23 @@ Status release() {
     return refuse_forked_child("acpx_release_job");
   }
   const std::lock_guard lock(g_life_mutex);
-  const Holder holder = g_holder.load();
-  if (!holder.holds) {
+  const Hold hold = g_hold.load();
+  if (hold == Hold::kNone) {
     log_error("acpx_release_job: no layer holds the job (acpx_hold_job)");
     return Status::kInvalidArgument;
   }
-  g_holder.store({});
-  return holder.program == Program::kJoined ? Status::kOk : end();
+  g_hold.store(Hold::kNone);
+  return hold == Hold::kProgramIsIn ? Status::kOk : end();
 }
 
 bool is_held() noexcept {
-  return g_holder.load(std::memory_order_relaxed).holds;
+  return g_hold.load(std::memory_order_relaxed) != Hold::kNone;
 }
 
 bool may_add_modules() noexcept {
-  const Holder holder = g_holder.load(std::memory_order_relaxed);
-  return holder.holds ? holder.program == Program::kNotJoined
-                      : task() == nullptr && !is_finalized();
+  const Hold hold = g_hold.load(std::memory_order_relaxed);
+  return hold == Hold::kProgramIsOut ||
+         (hold == Hold::kNone && task() == nullptr && !is_finalized());
 }
 
 bool leave_held_memory() noexcept {
