@@ -43,8 +43,8 @@ void Engine::begin(Receive& receive) {
 }
 
 void Engine::fill(Receive& receive, Arrived& message) {
+  const std::unique_ptr<Arrived> owned(&message);
   match(receive, message.peer, message.message);
-  delete &message;
 }
 
 bool Engine::withdraw(Receive& receive) {
