@@ -11,27 +11,11 @@
 
 #include "acp.h"
 #include "acp/extension.h"
+#include "conformance/expect.h"
 
 namespace {
 
-int g_failures = 0;
-
-void expect(bool is_right, const char* text, int line) {
-  if (!is_right) {
-    std::fprintf(stderr, "hold.cc:%d: %s (acp_errno %d)\n", line, text,
-                 acp_errno);
-    ++g_failures;
-  }
-}
-
-#define EXPECT(condition) expect((condition), #condition, __LINE__)
-
-#define EXPECT_FAILS(call, code)                  \
-  do {                                            \
-    acp_errno = 0;                                \
-    EXPECT((call) == -1);                         \
-    expect(acp_errno == (code), #call, __LINE__); \
-  } while (false)
+#define EXPECT_FAILS(call, code) EXPECT_FAILURE(call, -1, code)
 
 int g_begins = 0;
 int g_ends = 0;

@@ -16,29 +16,17 @@
 
 #include "acp.h"
 #include "acp/extension.h"
+#include "conformance/expect.h"
 #include "support/stderr_capture.h"
 
 namespace {
 
-int g_failures = 0;
 std::size_t g_calls_that_fail = 0;
 
-void expect(bool is_right, const char* text, int line) {
-  if (!is_right) {
-    std::fprintf(stderr, "lifecycle.cc:%d: %s (acp_errno %d)\n", line, text,
-                 acp_errno);
-    ++g_failures;
-  }
-}
-
-#define EXPECT(condition) expect((condition), #condition, __LINE__)
-
-#define EXPECT_FAILS(call, failure)             \
-  do {                                          \
-    ++g_calls_that_fail;                        \
-    acp_errno = 0;                              \
-    EXPECT((call) == (failure));                \
-    expect(acp_errno == code, #call, __LINE__); \
+#define EXPECT_FAILS(call, failure)      \
+  do {                                   \
+    ++g_calls_that_fail;                 \
+    EXPECT_FAILURE(call, failure, code); \
   } while (false)
 
 int nothing(void*) {
