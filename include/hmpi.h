@@ -249,7 +249,8 @@ int OPI_Take(void** buffer,
              MPI_Comm comm,
              MPI_Request* request);
 
-/* The same two functions by the names that say that they do not wait. */
+/* OPI_Igive is OPI_Give, and OPI_Itake is OPI_Take: these names say that they
+ * do not wait. */
 int OPI_Igive(void** buffer,
               int count,
               MPI_Datatype type,

@@ -67,8 +67,8 @@ NodeNumber node_number() noexcept;
 
 /// Returns job(); nullptr comes with a failure that names `function`.
 Job* job_for(const char* function);
-/// As job_for(), for a call that allocates: also nullptr when its ReservedCall
-/// has found no memory with which it could end.
+/// Returns job_for() to a call that allocates; nullptr also when its
+/// ReservedCall has found no memory with which it could end.
 Job* job_to_begin(const char* function);
 
 /// QMP_init_msg_passing.

@@ -22,7 +22,7 @@ struct Machine {
 Machine* machine();
 /// Returns machine(); nullptr comes with a failure that names `function`.
 Machine* machine_for(const char* function);
-/// As machine_for(), for a call that allocates: also nullptr when its
+/// Returns machine_for() to a call that allocates; nullptr also when its
 /// ReservedCall has found no memory with which it could end.
 Machine* machine_to_begin(const char* function);
 

@@ -269,8 +269,8 @@ MPI_CASE("pass.truncation-and-cancel") {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-// More bytes than the heap has are given in one direction, so that buffers have
-// to come back.
+// 400 MiB are given in one direction. Buffers have to come back where
+// HMPI_HEAP_SIZE is smaller, as in the tests with a setting.
 MPI_CASE("pass.buffers-come-back") {
   constexpr std::size_t kSize = std::size_t{1} << 20;
   constexpr int kRounds = 400;
