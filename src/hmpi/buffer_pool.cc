@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "hmpi/host_memory.h"
+#include "hmpi/pages.h"
 
 namespace hmpi {
 

@@ -4,8 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "acp.h"
-#include "acp/extension.h"
+#include "hmpi/log.h"
 
 namespace hmpi {
 
@@ -20,7 +19,7 @@ void set_end_job(EndJob end) noexcept {
 }
 
 void end_job(const std::string& text) {
-  acpx_log(ACPX_LOG_ERROR, ("HMPI: " + text).c_str());
+  log(ACPX_LOG_ERROR, text);
   if (const EndJob end = g_end.load()) {
     end();
   }

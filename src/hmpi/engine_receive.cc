@@ -244,10 +244,13 @@ void Engine::take_given(Receive& receive, Peer peer, std::uint64_t address) {
   std::byte* buffer = here(peers_[peer], address);
   const std::size_t bytes = receive.received;
   check_library(peer, buffer, receive.envelope.size);
+  // This process may have given other memory before that lay there: also where
+  // the header is, and behind the bytes that come.
+  g_protection.allow(buffer - sizeof(Block),
+                     sizeof(Block) + receive.envelope.size);
   Block* block = g_host_memory.block_at(buffer);
-  g_protection.allow(
-      buffer, block == nullptr ? receive.envelope.size : block->capacity());
   if (block != nullptr) {
+    g_protection.allow(buffer, block->capacity());
     block->is_given = 0;
   }
   if (receive.takes_buffer) {

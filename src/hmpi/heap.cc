@@ -1,19 +1,17 @@
 // Two-level segregated fit over library memory; see heap.h.
 #include "hmpi/heap.h"
 
-#include <sys/mman.h>
-
 #include <bit>
 #include <mutex>
 #include <new>
+
+#include "hmpi/pages.h"
 
 namespace hmpi {
 
 namespace {
 
 constexpr std::uint32_t kStepBits = 4;
-/// A block of which the pages go back to the system when it is freed, in units.
-constexpr std::uint32_t kReturnedUnits = (32 << 20) / Block::kUnit;
 /// Blocks of a list that are compared with a size.
 constexpr int kListLooks = 16;
 
@@ -32,14 +30,11 @@ std::uint64_t address_of(const void* at) noexcept {
   return reinterpret_cast<std::uintptr_t>(at);
 }
 
-/// Gives the whole pages of a free block to the system. They are zero next
-/// time.
-void return_pages(Block& block) noexcept {
-  const auto begin =
-      (address_of(block.bytes()) + kPageBytes - 1) & ~(kPageBytes - 1);
-  const auto end =
-      (address_of(&block) + block.units * Block::kUnit) & ~(kPageBytes - 1);
-  (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_REMOVE);
+/// Gives the pages of a large block to the system. The block is nobody's.
+void return_large(Block& block) noexcept {
+  if (block.units * Block::kUnit >= kReturnedBytes) {
+    (void)return_pages(whole_pages(block.bytes(), block.capacity()));
+  }
 }
 
 }  // namespace
@@ -262,9 +257,7 @@ void Heap::give_back(Block& block) noexcept {
   if (on_return_ != nullptr) {
     on_return_(block.bytes(), block.capacity());
   }
-  if (block.units >= kReturnedUnits) {
-    return_pages(block);
-  }
+  return_large(block);
   const std::lock_guard lock(lock_);
   taken_units_.store(taken_units_.load(std::memory_order_relaxed) - block.units,
                      std::memory_order_relaxed);
@@ -325,9 +318,7 @@ void Heap::take_returned() noexcept {
       on_return_(bytes, block.capacity());
     }
     at = *bytes;
-    if (block.units >= kReturnedUnits) {
-      return_pages(block);
-    }
+    return_large(block);
     taken_units_.store(
         taken_units_.load(std::memory_order_relaxed) - block.units,
         std::memory_order_relaxed);

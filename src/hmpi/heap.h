@@ -16,9 +16,6 @@
 
 namespace hmpi {
 
-/// Bytes of a page of the processors that ACP runs on.
-inline constexpr std::size_t kPageBytes = 4096;
-
 /// Stands in front of a block's bytes. The process that has the block writes
 /// it.
 struct Block {

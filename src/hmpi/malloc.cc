@@ -8,7 +8,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include <cstring>
 
 #include "hmpi/host_memory.h"
+#include "hmpi/pages.h"
 
 // NOLINTBEGIN(*-no-malloc): these are the functions
 namespace hmpi {
@@ -266,21 +266,17 @@ void* resize(void* bytes, std::size_t wanted) noexcept {
 /// A program may ask for a table of which it uses little. So the pages of a
 /// large block go back to the system, and are zero when they are touched.
 void* take_zeroed(std::size_t bytes) noexcept {
-  constexpr std::size_t kReturned = std::size_t{32} << 20;
-  constexpr std::size_t kPage = 4096;
-  void* block = take_large(bytes);
+  auto* block = static_cast<std::byte*>(take_large(bytes));
   if (block == nullptr) {
     return nullptr;
   }
-  const auto begin = reinterpret_cast<std::uintptr_t>(block);
-  const std::uintptr_t first = (begin + kPage - 1) & ~(kPage - 1);
-  const std::uintptr_t last = (begin + bytes) & ~(kPage - 1);
-  if (bytes < kReturned || ::madvise(reinterpret_cast<void*>(first),
-                                     last - first, MADV_REMOVE) != 0) {
+  const Pages pages = whole_pages(block, bytes);
+  if (bytes < kReturnedBytes || !return_pages(pages)) {
     return std::memset(block, 0, bytes);
   }
-  std::memset(block, 0, first - begin);
-  std::memset(reinterpret_cast<void*>(last), 0, begin + bytes - last);
+  std::byte* const behind = pages.begin + pages.bytes;
+  std::memset(block, 0, static_cast<std::size_t>(pages.begin - block));
+  std::memset(behind, 0, static_cast<std::size_t>(block + bytes - behind));
   return block;
 }
 

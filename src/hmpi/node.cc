@@ -6,7 +6,7 @@ namespace hmpi {
 
 namespace {
 
-/// As the program sees them, by its own names.
+/// The communicators have the names that the program uses.
 extern "C" {
 // NOLINTBEGIN(*-non-const-global-variables, readability-identifier-naming)
 [[gnu::visibility("default")]] MPI_Comm HMPI_COMM_NODE = MPI_COMM_NULL;

@@ -8,6 +8,7 @@
 #include "hmpi/api.h"
 #include "hmpi/buffer_pool.h"
 #include "hmpi/host_memory.h"
+#include "hmpi/log.h"
 #include "hmpi/protection.h"
 
 namespace hmpi {
@@ -16,9 +17,7 @@ namespace {
 
 /// Writes the line, and calls the error handler of the communicator.
 int fail(MPI_Comm comm, int code, const std::string& text) {
-  int rank = -1;
-  below.Comm_rank(MPI_COMM_WORLD, &rank);
-  (void)std::fprintf(stderr, "HMPI: error: rank %d: %s\n", rank, text.c_str());
+  log(ACPX_LOG_ERROR, text);
   below.Comm_call_errhandler(comm, code);
   return code;
 }
@@ -153,9 +152,8 @@ int take(void** into,
 }
 
 constexpr const char* kNotAtWork =
-    ": ownership passing works from MPI_Init to MPI_Finalize, in a job of "
-    "which "
-    "HMPI carries the messages; HMPI has said above why it does not";
+    ": HMPI is not at work: before MPI_Init, after MPI_Finalize, or because of "
+    "what it has said in MPI_Init";
 
 /// MPI_SUCCESS: the buffer may be given.
 int check_give(const Call& call, void** place, MPI_Comm handle) {

@@ -10,31 +10,13 @@
 #include <cstdio>
 #include <mutex>
 
-#include "hmpi/heap.h"
-
 namespace hmpi {
 
 namespace {
 
-struct Pages {
-  std::uintptr_t begin;
-  std::uintptr_t end;
-};
-
-/// The pages that lie in the buffer as a whole: others have bytes of
-/// neighbours.
-Pages pages_of(const void* buffer, std::size_t bytes) noexcept {
-  const auto begin = reinterpret_cast<std::uintptr_t>(buffer);
-  const std::uintptr_t first = (begin + kPageBytes - 1) & ~(kPageBytes - 1);
-  const std::uintptr_t last = (begin + bytes) & ~(kPageBytes - 1);
-  return {first, first < last ? last : first};
-}
-
-/// False: no page.
+/// False: there is no page, or the kernel refuses it.
 bool protect(const Pages& pages, int access) noexcept {
-  return pages.begin != pages.end &&
-         ::mprotect(reinterpret_cast<void*>(pages.begin),
-                    pages.end - pages.begin, access) == 0;
+  return pages.bytes != 0 && ::mprotect(pages.begin, pages.bytes, access) == 0;
 }
 
 struct sigaction g_action_before;  // NOLINT(*-non-const-global-variables)
@@ -64,10 +46,10 @@ void Protection::forbid(void* buffer, std::size_t bytes, int rank, int tag) {
   if (!is_on()) {
     return;
   }
-  const Pages pages = pages_of(buffer, bytes);
+  const Pages pages = whole_pages(buffer, bytes);
   if (protect(pages, PROT_NONE)) {
     const std::lock_guard lock(lock_);
-    given_->push_back({pages.begin, pages.end, rank, tag});
+    given_->push_back({pages, rank, tag});
   }
 }
 
@@ -76,13 +58,14 @@ void Protection::allow(const void* buffer, std::size_t bytes) noexcept {
     return;
   }
   // Less than a page, too: the buffer may have been given with more bytes.
-  const auto begin = reinterpret_cast<std::uintptr_t>(buffer);
-  const std::uintptr_t end = begin + std::max(bytes, std::size_t{1});
+  const auto* begin = static_cast<const std::byte*>(buffer);
+  const std::byte* end = begin + std::max(bytes, std::size_t{1});
   const std::lock_guard lock(lock_);
   for (std::size_t i = 0; i < given_->size();) {
     Given& given = (*given_)[i];
-    if (given.begin < end && begin < given.end) {
-      (void)protect({given.begin, given.end}, PROT_READ | PROT_WRITE);
+    if (given.pages.begin < end &&
+        begin < given.pages.begin + given.pages.bytes) {
+      (void)protect(given.pages, PROT_READ | PROT_WRITE);
       given = given_->back();
       given_->pop_back();
     } else {
@@ -94,9 +77,9 @@ void Protection::allow(const void* buffer, std::size_t bytes) noexcept {
 /// In a handler of signals, so it takes no lock: the thread that has it may be
 /// this one.
 void Protection::explain(const void* address) noexcept {
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const auto* at = static_cast<const std::byte*>(address);
   for (const Given& given : *given_) {
-    if (at < given.begin || at >= given.end) {
+    if (at < given.pages.begin || at >= given.pages.begin + given.pages.bytes) {
       continue;
     }
     std::array<char, 200> text{};

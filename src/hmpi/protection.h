@@ -5,10 +5,10 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "hmpi/lock.h"
+#include "hmpi/pages.h"
 
 namespace hmpi {
 
@@ -34,8 +34,7 @@ class Protection {
 
  private:
   struct Given {
-    std::uintptr_t begin;
-    std::uintptr_t end;
+    Pages pages;
     int rank;
     int tag;
   };

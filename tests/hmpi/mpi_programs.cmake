@@ -151,7 +151,9 @@ foreach(mpi openmpi mpich)
   endforeach()
   add_test(NAME hmpi.statistics.${mpi}
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/statistics ${run} -np 2 ${ownership})
-  list(APPEND tests hmpi.statistics.${mpi})
+  add_test(NAME hmpi.passes_through.${mpi}
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/passes-through ${run} -np 2 ${ownership})
+  list(APPEND tests hmpi.statistics.${mpi} hmpi.passes_through.${mpi})
   list(REMOVE_ITEM nodes ${culprit})
   add_test(NAME hmpi.use_after_give.${mpi}
     COMMAND env HMPI_DEBUG=on ${run} -np 2 ${culprit})
