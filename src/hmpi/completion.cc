@@ -18,6 +18,7 @@ class Apart {
   /// Null requests are in neither part, and inactive local ones have their own.
   Apart(int count, MPI_Request* requests)
       : requests_(requests, count > 0 ? static_cast<std::size_t>(count) : 0) {
+    local_.reserve(requests_.size());
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       const MPI_Request handle = requests_[i];
       if (handle == MPI_REQUEST_NULL) {
@@ -50,12 +51,10 @@ class Apart {
 
   bool are_local_over() {
     Engine& engine = job().engine;
-    for (const Local& each : local_) {
-      if (!each.request->is_over(engine)) {
-        return false;
-      }
+    while (over_ < local_.size() && local_[over_].request->is_over(engine)) {
+      ++over_;
     }
-    return true;
+    return over_ == local_.size();
   }
 
   /// The first local request that is over; or null.
@@ -163,7 +162,6 @@ class Apart {
     result.is_below |= !below_.empty();
     if (one != nullptr && one->work == Request::Work::kSend) {
       result.send = &one->send;
-      result.peer = one->send.peer;
     }
     return result;
   }
@@ -179,6 +177,7 @@ class Apart {
 
   std::span<MPI_Request> requests_;
   std::vector<Local> local_;
+  std::size_t over_ = 0;  ///< So many of them, in front, are over.
   std::vector<std::size_t> inactive_;
   std::vector<MPI_Request> below_;
   std::vector<std::size_t> below_places_;

@@ -2,6 +2,7 @@
 // engine_send.cc, receives in engine_receive.cc.
 #include "hmpi/engine.h"
 
+#include <algorithm>
 #include <bit>
 #include <cinttypes>
 #include <cstdio>
@@ -112,6 +113,7 @@ void Engine::add(Context& context) {
 
 void Engine::remove(Context& context) {
   contexts_.erase(context.id);
+  last_context_ = nullptr;
   while (UnexpectedMessage* message =
              context.matching.probe(kAnyPeer, kAnyTag)) {
     context.matching.take(*message);
@@ -160,9 +162,10 @@ bool Engine::progress(bool is_library_thread) {
 }
 
 void Engine::begin_sleep() noexcept {
-  // Sequentially consistent: pairs with the fence behind each message. Either
-  // its sender sees this word, or the next progress() sees the message.
-  mine_->sleeps.fetch_add(1, std::memory_order_seq_cst);
+  // Pairs with write() and ask_attention(): either the sender sees this word,
+  // or the next progress() sees the message.
+  mine_->sleeps.fetch_add(1, std::memory_order_relaxed);
+  fences_.seldom();
 }
 
 void Engine::end_sleep() noexcept {
@@ -180,9 +183,29 @@ void Engine::wake(Peer peer) {
   (void)acpx_post(&op, 1, ACP_HANDLE_NULL);
 }
 
-void Engine::wake_all() {
-  for (Peer peer = 0; peer < peers_.size(); ++peer) {
-    if (peer != me_ && (peers_[peer].in || peers_[peer].out)) {
+/// A peer may be computing, or in a call that passes through. While it copies
+/// what it has taken it needs no call.
+void Engine::wake_awaited() {
+  std::vector<Peer> awaited;
+  for (Peer peer = 0; kept_messages_ != 0 && peer < peers_.size(); ++peer) {
+    if (!peers_[peer].kept.empty()) {
+      awaited.push_back(peer);
+    }
+  }
+  offered_.find([&](const Send& send) {
+    if (send.record->state.load(std::memory_order_relaxed) != Offered::kTaken) {
+      awaited.push_back(send.peer);
+    }
+    return false;
+  });
+  for (const Receive* receive : copying_) {
+    awaited.push_back(receive->from);
+  }
+  std::ranges::sort(awaited);
+  const auto repeated = std::ranges::unique(awaited);
+  awaited.erase(repeated.begin(), repeated.end());
+  for (const Peer peer : awaited) {
+    if (peer != me_) {
       wake(peer);
     }
   }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "acp.h"
+#include "hmpi/fence.h"
 #include "hmpi/host_memory.h"
 #include "hmpi/operation.h"
 #include "hmpi/ring.h"
@@ -87,6 +88,9 @@ class Engine {
 
   const Settings& settings() const noexcept { return settings_; }
 
+  /// All processes of the host have registered with Fences.
+  void rely_on_kernel_fences() noexcept { fences_.rely_on_kernel(); }
+
   /// Whether all processes of the host can read this memory.
   bool is_in_library(const void* address, std::size_t bytes) const noexcept {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
@@ -100,6 +104,10 @@ class Engine {
   /// Messages of this context that no receive has got are lost.
   void remove(Context& context);
 
+  /// Sends a short message that needs no Send: it is complete, and the data
+  /// need not stay. False, and nothing has changed: it is too long, or has to
+  /// wait.
+  bool send_short(Peer peer, const Envelope& envelope, const std::byte* data);
   /// Begins a send. `send` and its data stay in place until it is complete.
   void begin(Send& send);
   /// Begins a receive, which stays in place until it is complete.
@@ -125,10 +133,9 @@ class Engine {
     return buffered_bytes_;
   }
 
-  /// Wakes a peer, or its library's thread, so that it makes progress.
-  void wake(Peer peer);
-  /// Wakes all peers that have a ring from or to this process.
-  void wake_all();
+  /// Wakes the peers, or their library's threads, that have to go on with
+  /// messages of this process.
+  void wake_awaited();
 
   /// Between these two, peers wake this process after each message.
   void begin_sleep() noexcept;
@@ -183,15 +190,18 @@ class Engine {
   void check_library(Peer peer, const void* address, std::size_t bytes) const;
   [[noreturn]] void end_by_overwritten(Peer peer, const char* what) const;
 
+  void wake(Peer peer);
+
   // Sending.
   bool write(Partner& partner, const Message& message);
+  bool ask_for_room(Partner& partner, const Message& message);
   bool open_ring(Peer peer);
   void post(Send& send, const Message& message);
   void offer(Send& send, const void* data, bool is_in_library);
   bool copy_and_offer(Send& send);
   void leave(Send& send);
-  bool may_send_inline(const Partner& partner,
-                       std::size_t bytes) const noexcept;
+  bool is_short(const Partner& partner, std::size_t bytes) const noexcept;
+  void count_short(Partner& partner, std::size_t bytes) noexcept;
   SendRecord* new_record();
   bool flush(Peer peer);
   void reclaim(std::size_t looks);
@@ -201,6 +211,7 @@ class Engine {
   // Receiving.
   void find_ring(Peer peer);
   bool drain(Peer peer, bool is_library_thread);
+  Context* find_context(std::uint64_t id) noexcept;
   bool accept(Peer peer, const Message& message, bool is_library_thread);
   static std::unique_ptr<Arrived> copy_of(Peer peer, const Message& message);
   void match(Receive& receive, Peer peer, const Message& message);
@@ -222,12 +233,14 @@ class Engine {
   void ask_attention(Partner& partner);
 
   Settings settings_;
+  Fences fences_;
   Peer me_;
   PeerMemory* mine_ = nullptr;
   std::vector<Partner> peers_;
   std::uintptr_t library_begin_ = 0;
   std::size_t library_bytes_ = 0;
   std::unordered_map<std::uint64_t, Context*> contexts_;
+  Context* last_context_ = nullptr;  ///< Of the last message that was drained.
   /// Messages of contexts that are not known here yet, by context.
   std::unordered_map<std::uint64_t, std::deque<std::unique_ptr<Arrived>>>
       early_;

@@ -93,9 +93,9 @@ bool Engine::drain(Peer peer, bool is_library_thread) {
   if (count == 0) {
     return false;
   }
-  // Sequentially consistent: pairs with write(). Either its second look sees
-  // the room, or this look sees that the writer waits.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  // Pairs with ask_for_room(). Either its second look sees the room, or this
+  // look sees that the writer waits.
+  fences_.often();
   if (partner.in_memory->writer_waits.load(std::memory_order_relaxed) != 0) {
     partner.in_memory->writer_waits.store(0, std::memory_order_relaxed);
     wake(peer);
@@ -103,14 +103,26 @@ bool Engine::drain(Peer peer, bool is_library_thread) {
   return true;
 }
 
+/// Messages in a row are often of one context.
+Context* Engine::find_context(std::uint64_t id) noexcept {
+  if (last_context_ == nullptr || last_context_->id != id) {
+    const auto found = contexts_.find(id);
+    if (found == contexts_.end()) {
+      return nullptr;
+    }
+    last_context_ = found->second;
+  }
+  return last_context_;
+}
+
 /// False: the message stays in the ring, and is asked about again.
 bool Engine::accept(Peer peer, const Message& message, bool is_library_thread) {
-  const auto found = contexts_.find(message.envelope.context);
-  if (found == contexts_.end()) {
+  Context* found = find_context(message.envelope.context);
+  if (found == nullptr) {
     early_[message.envelope.context].push_back(copy_of(peer, message));
     return true;
   }
-  Context& context = *found->second;
+  Context& context = *found;
   for (;;) {
     auto* receive = static_cast<Receive*>(
         context.matching.expecting(peer, message.envelope.tag));

@@ -51,21 +51,29 @@ bool Engine::open_ring(Peer peer) {
   return true;
 }
 
+/// The reader of a full ring wakes this process when it has made room. It is
+/// asked once, until it has, and may have made room meanwhile.
+bool Engine::ask_for_room(Partner& partner, const Message& message) {
+  std::atomic<std::uint32_t>& waits = partner.out_memory->writer_waits;
+  if (waits.load(std::memory_order_relaxed) != 0) {
+    return false;
+  }
+  waits.store(1, std::memory_order_relaxed);
+  // Pairs with drain().
+  fences_.seldom();
+  return partner.out->write(message);
+}
+
 bool Engine::write(Partner& partner, const Message& message) {
   if (!partner.out && !open_ring(static_cast<Peer>(&partner - peers_.data()))) {
     end_job("no memory for a ring of " + std::to_string(sizeof(RingMemory)) +
             " bytes; give each process a larger heap by HMPI_HEAP_SIZE");
   }
-  if (!partner.out->write(message)) {
-    partner.out_memory->writer_waits.store(1, std::memory_order_relaxed);
-    // Sequentially consistent: pairs with drain().
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (!partner.out->write(message)) {
-      return false;
-    }
+  if (!partner.out->write(message) && !ask_for_room(partner, message)) {
+    return false;
   }
-  // Sequentially consistent: pairs with begin_sleep().
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  // Pairs with begin_sleep().
+  fences_.often();
   if (partner.memory->sleeps.load(std::memory_order_relaxed) != 0) {
     wake(static_cast<Peer>(&partner - peers_.data()));
   }
@@ -228,15 +236,10 @@ void Engine::begin(Send& send) {
     post(send, message);
     return;
   }
-  if (!send.is_synchronous && bytes <= settings_.inline_bytes &&
-      send.block == nullptr && may_send_inline(partner, bytes)) {
-    counters_.inline_messages += 1;
-    counters_.inline_bytes += bytes;
-    partner.sent += bytes + sizeof(Cell);
-    Message message;
-    message.envelope = send.envelope;
-    message.in_ring = {send.data, bytes};
-    post(send, message);
+  if (!send.is_synchronous && send.block == nullptr &&
+      is_short(partner, bytes)) {
+    count_short(partner, bytes);
+    post(send, {.envelope = send.envelope, .in_ring = {send.data, bytes}});
     return;
   }
   const bool is_small = bytes <= settings_.copy_bytes;
@@ -250,13 +253,36 @@ void Engine::begin(Send& send) {
   offer(send, data, is_in_library(data, bytes));
 }
 
-/// Whether the receiver has asked for enough of the inline messages so far.
-bool Engine::may_send_inline(const Partner& partner,
-                             std::size_t bytes) const noexcept {
+/// Whether the data go in the ring: the receiver has asked for enough of such
+/// messages so far.
+bool Engine::is_short(const Partner& partner,
+                      std::size_t bytes) const noexcept {
+  if (bytes > settings_.inline_bytes) {
+    return false;
+  }
   const std::uint64_t matched =
       partner.out ? partner.out_memory->matched.load(std::memory_order_relaxed)
                   : 0;
   return partner.sent + bytes - matched <= settings_.kept_bytes;
+}
+
+void Engine::count_short(Partner& partner, std::size_t bytes) noexcept {
+  counters_.inline_messages += 1;
+  counters_.inline_bytes += bytes;
+  partner.sent += bytes + sizeof(Cell);
+}
+
+bool Engine::send_short(Peer peer,
+                        const Envelope& envelope,
+                        const std::byte* data) {
+  Partner& partner = peers_[peer];
+  if (!is_short(partner, envelope.size) || !partner.kept.empty() ||
+      !write(partner,
+             {.envelope = envelope, .in_ring = {data, envelope.size}})) {
+    return false;
+  }
+  count_short(partner, envelope.size);
+  return true;
 }
 
 bool Engine::is_complete(Send& send) {

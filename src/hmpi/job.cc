@@ -32,14 +32,14 @@ std::atomic<bool> g_is_at_work{false};
 
 /// The library's thread, or a waiting call of the program, works for HMPI.
 int step(void* /*argument*/) {
-  if (!g_gate.try_enter()) {
+  if (!g_gate.try_visit()) {
     return ACPX_STEP_BUSY;
   }
   const bool has_moved = g_job->engine.progress(true);
   if (g_job->engine.has_kept()) {
     acpx_hurry_progress();
   }
-  g_gate.leave();
+  g_gate.end_visit();
   return has_moved ? 1 : 0;
 }
 
@@ -76,6 +76,9 @@ Job* make_job(const Settings& settings, const Meeting& meeting) {
   Job* made =
       new Job(settings, meeting.members, meeting.me, meeting.world_ranks);
   made->has_other_hosts = meeting.has_other_hosts;
+  if (meeting.has_fences) {
+    made->engine.rely_on_kernel_fences();
+  }
   made->has_processors = ::sysconf(_SC_NPROCESSORS_ONLN) >=
                          static_cast<long>(meeting.members.size());
   int* highest_tag = nullptr;
@@ -130,6 +133,9 @@ void begin_job(bool has_threads) {
     set_end_job(abort_world);
     g_job = make_job(settings, *meeting);
     g_job->has_threads = has_threads;
+    if (!has_threads) {
+      g_gate.favor_calls();
+    }
     acpx_add_progress(step, nullptr);
     g_is_at_work.store(true);
     begin_memory(settings, meeting->members.size());

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <new>
@@ -11,6 +12,7 @@
 #include "acp.h"
 #include "acp/extension.h"
 #include "hmpi/below.h"
+#include "hmpi/fence.h"
 #include "hmpi/host_memory.h"
 #include "hmpi/log.h"
 #include "hmpi/protection.h"
@@ -36,6 +38,7 @@ struct Introduction {
   std::uint64_t heap_bytes = 0;
   acp_ga_t heap_address = ACP_GA_NULL;
   std::uint64_t memory = 0;  ///< Its PeerMemory's.
+  bool has_fences = false;   ///< Of the kernel.
 };
 
 /// Joins the ACP job, which the program may have begun. A process has much more
@@ -109,6 +112,7 @@ Introduction introduce() {
   mine.process = ::getpid();
   mine.probe_address = reinterpret_cast<std::uintptr_t>(&g_word);
   mine.probe_word = g_word;
+  mine.has_fences = Fences::register_process();
   return mine;
 }
 
@@ -182,10 +186,12 @@ std::optional<Meeting> meet(const Settings& settings, MPI_Comm host) {
   std::vector<Introduction> processes(static_cast<std::size_t>(size));
   below.Allgather(&mine, sizeof mine, MPI_BYTE, processes.data(), sizeof mine,
                   MPI_BYTE, host);
-  Meeting meeting{.members = members_of(processes),
-                  .world_ranks = {},
-                  .me = static_cast<Peer>(me),
-                  .has_other_hosts = size < world_size};
+  Meeting meeting{
+      .members = members_of(processes),
+      .world_ranks = {},
+      .me = static_cast<Peer>(me),
+      .has_other_hosts = size < world_size,
+      .has_fences = std::ranges::all_of(processes, &Introduction::has_fences)};
   meeting.world_ranks.reserve(processes.size());
   for (const Introduction& process : processes) {
     meeting.world_ranks.push_back(process.world_rank);

@@ -17,6 +17,7 @@ struct Meeting {
   std::vector<int> world_ranks;  ///< The members in MPI_COMM_WORLD.
   Peer me = 0;
   bool has_other_hosts = false;
+  bool has_fences = false;  ///< All can rely on the kernel's fences.
 };
 
 /// Collective over MPI_COMM_WORLD, and in the ACP job as acp_init is. `why` is

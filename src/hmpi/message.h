@@ -38,7 +38,7 @@ struct Offer {
 struct Message {
   Envelope envelope;
   Kind kind = Kind::kInline;
-  Offer offer;  ///< The data, unless the kind is kInline.
+  Offer offer{};  ///< The data, unless the kind is kInline.
   std::span<const std::byte> in_ring{};  ///< The data if the kind is kInline.
 };
 

@@ -50,12 +50,16 @@ void wait_for(Request& request) {
   const bool is_send = request.work == Request::Work::kSend;
   wait_until(all,
              {.send = is_send ? &request.send : nullptr,
-              .peer = is_send ? request.send.peer : request.peer,
               .is_below = request.waits_below()},
              [&] { return request.is_over(all.engine); });
 }
 
 namespace {
+
+/// Whether a send of this mode is complete as soon as its data are copied.
+bool is_standard(Mode mode) {
+  return mode == Mode::kStandard || mode == Mode::kReady;
+}
 
 /// A blocking send.
 int send(Comm& comm,
@@ -65,16 +69,22 @@ int send(Comm& comm,
          int rank,
          int tag,
          Mode mode) {
-  Request request;
+  Requests& requests = job().requests;
+  if (is_standard(mode) &&
+      requests.send_short(comm, data, count, type, rank, tag)) {
+    return MPI_SUCCESS;
+  }
+  Request& request = requests.take();
   describe_send(request, comm, data, count, type, rank, tag, mode);
-  const int code = job().requests.start(request);
+  const int code = requests.start(request);
   if (code != MPI_SUCCESS) {
+    requests.free(request);
     return code;
   }
   if (!request.send.is_complete) {
     wait_for(request);
   }
-  return job().requests.finish_blocking(request, MPI_STATUS_IGNORE);
+  return requests.finish(request, MPI_STATUS_IGNORE);
 }
 
 /// A blocking receive.
@@ -87,13 +97,14 @@ int receive(Comm& comm,
             MPI_Status* status) {
   // Messages that have come before are matched first.
   job().engine.progress();
-  Request request;
+  Requests& requests = job().requests;
+  Request& request = requests.take();
   describe_receive(request, comm, data, count, type, rank, tag);
-  const int code = job().requests.start(request);
+  const int code = requests.start(request);
   if (code == MPI_SUCCESS && !request.is_complete) {
     wait_for(request);
   }
-  return job().requests.finish_blocking(request, status);
+  return requests.finish(request, status);
 }
 
 /// A send with a request. All sends that are complete at once share a handle.
@@ -106,6 +117,11 @@ int begin_send(Comm& comm,
                Mode mode,
                MPI_Request* request) {
   Requests& requests = job().requests;
+  if (is_standard(mode) &&
+      requests.send_short(comm, data, count, type, rank, tag)) {
+    *request = requests.complete_send();
+    return MPI_SUCCESS;
+  }
   Request& made = requests.take();
   describe_send(made, comm, data, count, type, rank, tag, mode);
   const int code = requests.start(made);

@@ -30,8 +30,7 @@ bool asks_below(const Comm& comm, int rank) {
 }
 
 Awaited awaited(const Comm& comm, int rank) {
-  return {.peer = rank == MPI_ANY_SOURCE ? kAnyPeer : comm.peer_of(rank),
-          .is_below = asks_below(comm, rank)};
+  return {.is_below = asks_below(comm, rank)};
 }
 
 }  // namespace

@@ -105,13 +105,15 @@ void Requests::release(Request& request) {
     below.Type_free(&request.type);
     request.owns_type = false;
   }
+  if (request.work == Request::Work::kSend) {
+    request.send.kind = Kind::kInline;
+  }
   request.work = Request::Work::kNone;
   request.is_persistent = false;
   request.is_freed = false;
   request.gives = nullptr;
   request.taken_into = nullptr;
   request.takes_buffer = false;
-  request.send.kind = Kind::kInline;
   free_.push_back(&request);
 }
 
@@ -134,6 +136,23 @@ int Requests::start(Request& request) {
   ++request.comm->pending;
   return request.work == Request::Work::kSend ? start_send(request)
                                               : start_receive(request);
+}
+
+bool Requests::send_short(const Comm& comm,
+                          const void* data,
+                          MPI_Count count,
+                          MPI_Datatype type,
+                          int rank,
+                          int tag) {
+  const TypeFacts& facts = facts_of(type);
+  return facts.is_plain &&
+         job_.engine.send_short(
+             comm.peer_of(rank),
+             {.context = comm.context.id,
+              .source = comm.rank,
+              .tag = tag,
+              .size = facts.size * static_cast<std::size_t>(count)},
+             static_cast<const std::byte*>(data));
 }
 
 /// Describes the send to the engine. Data of a derived type are packed first.
@@ -294,13 +313,14 @@ bool Request::is_receive_over(Engine& engine) {
 /// The results, for the status and the memory of the program.
 int Requests::collect(Request& request, MPI_Status* status) {
   describe(request, status);
-  request.send.staging.reset();
   if (request.work == Request::Work::kSend) {
+    request.send.staging.reset();
     if (Block* given = std::exchange(request.gives, nullptr)) {
       g_buffers.give_back(*given);
     }
     return MPI_SUCCESS;
   }
+  request.replaced.reset();
   if (request.also != nullptr) {
     finish(*request.also, MPI_STATUS_IGNORE);
     request.also = nullptr;

@@ -20,8 +20,7 @@ struct Job;
 
 enum class Mode { kStandard, kSynchronous, kReady, kBuffered };
 
-/// A send or a receive of the program. Blocking calls have one without a
-/// handle.
+/// A send or a receive of the program. MPI_Sendrecv has two without a handle.
 struct Request final : Receive {
   enum class Work { kNone, kSend, kReceive };
 
@@ -34,7 +33,6 @@ struct Request final : Receive {
   bool owns_type = false;
   Mode mode = Mode::kStandard;
 
-  Send send;
   Comm* comm = nullptr;
   /// The arguments of the call.
   void* data = nullptr;
@@ -57,8 +55,11 @@ struct Request final : Receive {
   /// host: all of it.
   Request* also = nullptr;
   MPI_Request also_below = MPI_REQUEST_NULL;
+  Bytes replaced;  ///< MPI_Isendrecv_replace: what `also_below` sends.
   MPI_Status below_status{};
   int below_code = MPI_SUCCESS;  ///< The twin's error, which has been raised.
+
+  Send send;  ///< Last: a receive does not touch it.
 
   Claim claim(bool is_library_thread) override;
   /// Posts a twin below if messages may come from other hosts.
@@ -99,6 +100,14 @@ class Requests {
   /// The handle of all sends that were complete at once.
   MPI_Request complete_send() const noexcept { return complete_send_->handle; }
 
+  /// Sends a short message of a plain type, which is complete then. False, and
+  /// nothing has changed: it needs a request.
+  bool send_short(const Comm& comm,
+                  const void* data,
+                  MPI_Count count,
+                  MPI_Datatype type,
+                  int rank,
+                  int tag);
   /// Begins the send or receive. An error code of MPI: a send has not begun
   /// then.
   int start(Request& request);

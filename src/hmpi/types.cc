@@ -1,9 +1,6 @@
 // Asks the MPI below about types, and remembers the answers until a type ends.
 #include "hmpi/types.h"
 
-#include <array>
-#include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "hmpi/below.h"
@@ -12,24 +9,14 @@ namespace hmpi {
 
 namespace {
 
-constexpr std::size_t kRemembered = 256;
-
-/// By a hash of the handle. A newer type takes the place of an older one.
-std::array<TypeFacts, kRemembered> g_facts;
 int g_keyval = MPI_KEYVAL_INVALID;
-
-TypeFacts& place_of(MPI_Datatype type) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &type, sizeof type);
-  return g_facts[(bits * 0x9E37'79B9'7F4A'7C15) >> 56];
-}
 
 /// Called by the MPI below when a type ends, in the program's thread.
 int forget(MPI_Datatype type,
            int /*keyval*/,
            void* /*value*/,
            void* /*extra*/) {
-  TypeFacts& facts = place_of(type);
+  TypeFacts& facts = g_known_types.place_of(type);
   if (facts.type == type) {
     facts = TypeFacts{};
   }
@@ -69,13 +56,9 @@ void begin_types() {
   below.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &g_keyval, nullptr);
 }
 
-/// Asks the MPI below the first time. A derived type gets an attribute, whose
-/// end tells of the end of the type.
-const TypeFacts& facts_of(MPI_Datatype type) {
-  TypeFacts& facts = place_of(type);
-  if (facts.type == type) {
-    return facts;
-  }
+/// A derived type gets an attribute, whose end tells of the end of the type.
+const TypeFacts& learn_type(MPI_Datatype type) {
+  TypeFacts& facts = g_known_types.place_of(type);
   MPI_Count size = 0;
   MPI_Count lower = 0;
   MPI_Count extent = 0;

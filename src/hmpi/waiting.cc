@@ -25,6 +25,8 @@ using std::chrono::steady_clock;
 /// another process waits for the processor.
 constexpr unsigned kLooks = 1000;
 constexpr unsigned kLooksWhenCrowded = 20;
+/// A pause of the processor takes as long as several looks.
+constexpr unsigned kLooksWithoutPause = 200;
 /// A call that has yielded for so long sleeps.
 constexpr microseconds kSleepAfter{300};
 constexpr microseconds kLongestWake{20'000};
@@ -46,7 +48,7 @@ void Waiting::pause() {
     if (job_.has_threads) {
       gate().leave();
       gate().enter();
-    } else {
+    } else if (looks_ > kLooksWithoutPause) {
       __builtin_ia32_pause();
     }
     return;
@@ -65,7 +67,7 @@ void Waiting::pause() {
       std::chrono::duration_cast<microseconds>(steady_clock::now() - begin_);
   if (waited >= next_wake_) {
     next_wake_ = waited + std::min(waited, kLongestWake);
-    wake();
+    job_.engine.wake_awaited();
   }
   if (waited < kSleepAfter) {
     return;
@@ -73,16 +75,6 @@ void Waiting::pause() {
   if (!has_to_poll() || waited >= next_look_at_job_) {
     next_look_at_job_ = waited + microseconds(1000);
     sleep(waited);
-  }
-}
-
-/// The process that has to act may be computing, or in a call that passes
-/// through.
-void Waiting::wake() {
-  if (awaited_.peer == kAnyPeer) {
-    job_.engine.wake_all();
-  } else if (awaited_.peer != job_.engine.me()) {
-    job_.engine.wake(awaited_.peer);
   }
 }
 

@@ -11,7 +11,6 @@ namespace hmpi {
 /// Tells a waiting call about the message that it waits for.
 struct Awaited {
   Send* send = nullptr;   ///< A send that a copy could complete.
-  Peer peer = kAnyPeer;   ///< The process that has to act, if known.
   bool is_below = false;  ///< Also a request of the MPI below: no sleep.
 };
 
@@ -44,7 +43,6 @@ class Waiting {
 
   void pause();
   void sleep(std::chrono::microseconds waited);
-  void wake();
   bool has_to_poll() const noexcept;
 
   Job& job_;

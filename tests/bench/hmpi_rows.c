@@ -1,9 +1,10 @@
 /* hmpi_rows: messages between two ranks of MPI, with HMPI and without. One
  * binary for both: it asks the loader whether ownership passing is there.
  *
- *   mpiexec -n 2 hmpi_rows [MILLISECONDS]      of each row; 200 by default
+ *   mpiexec -n 2 hmpi_rows [MILLISECONDS [ROWS]]
  *
- * Prints a row for each line: name, unit, value. Times are half of a round
+ * MILLISECONDS is the time of each row, 200 by default. ROWS is a part of the
+ * names of the rows that are measured; all without it. Prints a row for each line: name, unit, value. Times are half of a round
  * trip, in microseconds, medians of 9 rounds. "clean" sends bytes that nobody
  * touches, as OSU's benchmarks do. "dirty" writes all before each send and
  * reads all after each receive, as programs do. Memory is "shared"
@@ -22,6 +23,7 @@
 
 static int rank;
 static double seconds; /* the time of a row */
+static const char* wanted = "";
 static char private_memory[2][MOST];
 static char* shared_memory[2];
 static volatile uint64_t sink;
@@ -61,9 +63,17 @@ static double measure(void (*body)(int times)) {
   return times[ROUNDS / 2];
 }
 
-static void report(const char* name, const char* unit, double value) {
+/* Measures a row that is wanted, and prints its time multiplied by `factor`; a
+ * negative one: the rate. */
+static void run_row(const char* name,
+                    const char* unit,
+                    void (*body)(int times),
+                    double factor) {
+  if (strstr(name, wanted) == NULL) return;
+  const double time = measure(body);
   if (rank == 0) {
-    printf("%-28s %-8s %.6g\n", name, unit, value);
+    printf("%-28s %-8s %.6g\n", name, unit,
+           factor < 0 ? -factor / time : factor * time);
     fflush(stdout);
   }
 }
@@ -186,6 +196,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   seconds = (argc > 1 ? atof(argv[1]) : 200) * 1e-3;
+  if (argc > 2) wanted = argv[2];
   *(void**)&give = dlsym(RTLD_DEFAULT, "OPI_Give_blocking");
   *(void**)&take = dlsym(RTLD_DEFAULT, "OPI_Take_blocking");
   *(void**)&allocate = dlsym(RTLD_DEFAULT, "OPI_Alloc");
@@ -201,24 +212,24 @@ int main(int argc, char** argv) {
       out = shared_memory[0];
       in = shared_memory[1];
       name_row(name, "", "shared.");
-      report(name, "us", measure(ping_pong) * 0.5e6);
+      run_row(name, "us", ping_pong, 0.5e6);
       out = private_memory[0];
       in = private_memory[1];
       name_row(name, "", "private.");
-      report(name, "us", measure(ping_pong) * 0.5e6);
+      run_row(name, "us", ping_pong, 0.5e6);
       if (give != NULL) {
         name_row(name, "give.", "");
-        report(name, "us", measure(give_and_take) * 0.5e6);
+        run_row(name, "us", give_and_take, 0.5e6);
       }
     }
   }
   out = shared_memory[0];
   in = shared_memory[1];
-  report("rate.8B", "Mmsg/s", WINDOW / measure(flood) * 1e-6);
-  report("passes.send", "ns", measure(send_to_nobody) * 1e9);
+  run_row("rate.8B", "Mmsg/s", flood, -1e-6 * WINDOW);
+  run_row("passes.send", "ns", send_to_nobody, 1e9);
   if (give != NULL) {
     size = 65536;
-    report("alloc_and_free.64KiB", "ns", measure(allocate_and_free) * 1e9);
+    run_row("alloc_and_free.64KiB", "ns", allocate_and_free, 1e9);
   }
   for (int i = 0; i < 2; ++i) {
     MPI_Free_mem(shared_memory[i]);
