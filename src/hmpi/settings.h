@@ -1,4 +1,5 @@
-// The settings of HMPI, from the environment. docs/hmpi.md lists them.
+// The settings of HMPI, from the environment. settings_table.h tells users
+// about each of them.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +33,8 @@ struct Settings {
   /// Where the counters go at the end: "" nowhere, "on" to standard error, else
   /// into this file.
   std::string statistics;
+
+  bool operator==(const Settings&) const = default;
 };
 
 /// Reads HMPI_INLINE, HMPI_COPY, HMPI_DETACH, HMPI_BOTH_FROM, HMPI_KEPT,

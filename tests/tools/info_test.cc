@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -10,6 +11,7 @@
 
 #include "facts.h"
 #include "gmm/global_address.h"
+#include "hmpi/settings_table.h"
 #include "job_report.h"
 #include "json.h"
 #include "probes.h"
@@ -76,6 +78,20 @@ TEST_CASE("acp_info: shows every setting, its value and where that is from",
     CHECK_FALSE(fact.documentation.empty());
     CHECK(text_of(facts).find(fact.name + " = ") != std::string::npos);
   }
+}
+
+TEST_CASE("acp_info: shows the settings of HMPI", "[info]") {
+  ::setenv("HMPI_COPY", "4K", 1);
+  const std::vector<SettingFact> facts = hmpi_setting_facts();
+  ::unsetenv("HMPI_COPY");
+  REQUIRE(facts.size() == hmpi::kSettingRows.size());
+  CHECK(facts[0].name == "HMPI_INLINE");
+  CHECK(facts[0].value == "256");
+  CHECK(facts[0].source == "default");
+  CHECK(facts[1].name == "HMPI_COPY");
+  CHECK(facts[1].value == "4K");
+  CHECK(facts[1].default_value == "8K");
+  CHECK(facts[1].source == "environment");
 }
 
 TEST_CASE("acp_info: names only networks of this build", "[info]") {

@@ -3,8 +3,10 @@
 #include "facts.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "gmm/global_address.h"
+#include "hmpi/settings_table.h"
 #include "probes.h"
 #include "protocol/host_segment.h"
 #include "settings/module.h"
@@ -199,6 +201,20 @@ std::vector<SettingFact> setting_facts(const Settings& settings) {
                      choices_of(setting, id),
                      std::string(setting.default_value), settings.text(id),
                      source_name(settings.source(id))});
+  }
+  return facts;
+}
+
+std::vector<SettingFact> hmpi_setting_facts() {
+  std::vector<SettingFact> facts;
+  for (const hmpi::SettingRow& row : hmpi::kSettingRows) {
+    const char* text = std::getenv(row.name);
+    facts.push_back(
+        {row.name, "", std::string(row.meaning), std::string(row.choices),
+         std::string(row.default_value),
+         text == nullptr ? std::string(row.default_value) : text,
+         source_name(text == nullptr ? SettingSource::kDefault
+                                     : SettingSource::kEnvironment)});
   }
   return facts;
 }

@@ -80,6 +80,9 @@ Limits limits_of(std::uint32_t ranks);
 /// One fact for each setting, in the order of the table.
 std::vector<SettingFact> setting_facts(const Settings& settings);
 
+/// The settings of HMPI, from the environment of this process.
+std::vector<SettingFact> hmpi_setting_facts();
+
 /// Takes an address of a job of `ranks` ranks apart.
 AddressFact take_apart(std::uint64_t address, std::uint32_t ranks);
 

@@ -74,6 +74,7 @@ int print_everything(const Options& options, const Settings& settings) {
   const auto colors = udp_addresses(settings).size();
   const Limits limits = limits_of(options.ranks);
   const auto table = setting_facts(settings);
+  const auto hmpi_table = hmpi_setting_facts();
   if (options.json) {
     print(nlohmann::json{{"version", ACP_VERSION},
                          {"specification", "2.1"},
@@ -81,14 +82,16 @@ int print_everything(const Options& options, const Settings& settings) {
                          {"udp_colors", colors},
                          {"rdma", json_of(rdma)},
                          {"limits", json_of(limits)},
-                         {"settings", json_of(table)}});
+                         {"settings", json_of(table)},
+                         {"hmpi_settings", json_of(hmpi_table)}});
     return 0;
   }
   print(fmt::format(
       "ACP {}, specification 2.1\n\n{}  udp has {} color{}\n\n"
-      "{}{}\n{}",
+      "{}{}\nSettings\n{}\nSettings of HMPI, for MPI programs under "
+      "hmpirun\n{}",
       ACP_VERSION, text_of(transports), colors, colors == 1 ? "" : "s",
-      text_of(rdma), text_of(limits), text_of(table)));
+      text_of(rdma), text_of(limits), text_of(table), text_of(hmpi_table)));
   return 0;
 }
 

@@ -109,7 +109,7 @@ std::string text_of(const Limits& limits) {
 }
 
 std::string text_of(const std::vector<SettingFact>& settings) {
-  std::string text = "Settings\n";
+  std::string text;
   for (const SettingFact& fact : settings) {
     text += fmt::format("  {} = {}", fact.name, quoted_if_empty(fact.value));
     text += fact.source == "default"

@@ -63,8 +63,8 @@ set(ALLOW_examples public)
 # Programs of ours beside the library.
 set(ALLOW_launcher base status settings protocol public)
 # gmm: acp_info takes addresses apart. api: acp_info --job asks for facts that are
-# no business of programs.
-set(ALLOW_tools base status settings protocol transport gmm api public)
+# no business of programs. hmpi: acp_info shows the table of its settings.
+set(ALLOW_tools base status settings protocol transport gmm api hmpi public)
 
 set(LAYERS public base status settings protocol transport self shm ${networks} gmm gma agent
   runtime api middle inbox qmp hmpi compat fortran examples launcher tools)
