@@ -22,8 +22,8 @@ namespace hmpi {
   F(Request_get_status) F(Rsend) F(Rsend_init) F(Send) F(Send_init)           \
   F(Sendrecv) F(Sendrecv_replace) F(Ssend) F(Ssend_init) F(Start)             \
   F(Startall) F(Status_set_cancelled) F(Status_set_elements_x) F(Test)        \
-  F(Test_cancelled) F(Testall) F(Testany) F(Testsome) F(Type_commit)          \
-  F(Type_create_hindexed) F(Type_create_keyval) F(Type_dup) F(Type_free)      \
+  F(Test_cancelled) F(Testall) F(Testany) F(Testsome) F(Type_commit) F(Type_contiguous) \
+  F(Type_create_hindexed) F(Type_create_keyval) F(Type_free)      \
   F(Type_get_contents) F(Type_get_envelope) F(Type_get_extent_x)              \
   F(Type_get_true_extent_x) F(Type_set_attr) F(Type_size_x) F(Unpack)         \
   F(Wait) F(Waitall) F(Waitany) F(Waitsome)

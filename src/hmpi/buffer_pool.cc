@@ -17,6 +17,28 @@ void BufferPool::open(std::size_t most, bool is_paged) noexcept {
   is_paged_ = is_paged;
 }
 
+void BufferPool::Class::put(Block& block) noexcept {
+  if (recents < kMostRecent) {
+    recent[recents++] = &block;
+  } else {
+    std::memcpy(block.bytes(), &further, sizeof further);
+    further = block.bytes();
+  }
+}
+
+/// The buffer that was put last, or about so; null: none is kept.
+Block* BufferPool::Class::get() noexcept {
+  if (recents != 0) {
+    return recent[--recents];
+  }
+  if (further == nullptr) {
+    return nullptr;
+  }
+  Block* block = static_cast<Block*>(further) - 1;
+  std::memcpy(&further, block->bytes(), sizeof further);
+  return block;
+}
+
 /// The first class whose size holds so many bytes.
 unsigned BufferPool::class_of(std::size_t bytes) noexcept {
   const std::size_t pages =
@@ -42,12 +64,10 @@ void* BufferPool::take(std::size_t bytes) noexcept {
   const unsigned size_class = class_of(bytes);
   if (size_class < kClasses) {
     const std::lock_guard lock(lock_);
-    if (void* buffer = free_[size_class]; buffer != nullptr) {
-      Block& block = *(static_cast<Block*>(buffer) - 1);
-      std::memcpy(&free_[size_class], buffer, sizeof buffer);
-      kept_ -= block.units * Block::kUnit;
-      block.use = Block::Use::kBuffer;
-      return buffer;
+    if (Block* block = free_[size_class].get()) {
+      kept_ -= block->units * Block::kUnit;
+      block->use = Block::Use::kBuffer;
+      return block->bytes();
     }
   }
   return size_class >= kClasses
@@ -64,11 +84,9 @@ void BufferPool::give_back(Block& block) noexcept {
   if (block.use == Block::Use::kBuffer) {
     const std::lock_guard lock(lock_);
     if (kept_ + bytes <= most_) {
-      // The buffer has the size of a class, and less than a unit more.
-      void*& first = free_[class_of(block.capacity() & ~(kPageBytes - 1))];
       block.use = Block::Use::kPooled;
-      std::memcpy(block.bytes(), &first, sizeof first);
-      first = block.bytes();
+      // The buffer has the size of a class, and less than a unit more.
+      free_[class_of(block.capacity() & ~(kPageBytes - 1))].put(block);
       kept_ += bytes;
       return;
     }

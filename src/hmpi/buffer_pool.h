@@ -35,11 +35,24 @@ class BufferPool {
   /// 16 sizes of 4 KiB, and then 8 sizes for each power of two up to 1 TiB.
   static constexpr unsigned kClasses = 16 + 8 * 24;
 
+  /// The kept buffers of one size. The first ones are known without a look at
+  /// their memory, which another processor may still have in its cache.
+  struct Class {
+    static constexpr std::size_t kMostRecent = 4;
+
+    void put(Block& block) noexcept;
+    Block* get() noexcept;
+
+    std::array<Block*, kMostRecent> recent{};
+    std::size_t recents = 0;
+    void* further = nullptr;  ///< The bytes of each lead to the next.
+  };
+
   static unsigned class_of(std::size_t bytes) noexcept;
   static std::size_t size_of(unsigned size_class) noexcept;
 
   Lock lock_;
-  std::array<void*, kClasses> free_{};  ///< The bytes of each lead to the next.
+  std::array<Class, kClasses> free_{};
   std::size_t kept_ = 0;
   std::size_t most_ = 0;
   bool is_paged_ = false;

@@ -117,6 +117,7 @@ void Comms::add(MPI_Comm made, std::uint64_t context) {
   comm->is_local = members == comm->size;
   below.Comm_set_attr(made, keyval_, comm);
   last_handle_ = MPI_COMM_NULL;
+  last_ = nullptr;
   all_.push_back(*comm);
   engine_.add(comm->context);
 }

@@ -111,13 +111,27 @@ void Engine::add(Context& context) {
   early_.erase(early);
 }
 
+/// A message that no receive will get. Its sender does not keep it any longer.
+void Engine::drop(Arrived& arrived) {
+  const std::unique_ptr<Arrived> owned(&arrived);
+  const Message& message = arrived.message;
+  if (message.kind == Kind::kInline) {
+    tell_matched(peers_[arrived.peer], message.envelope.size);
+  } else if (message.kind == Kind::kOffer) {
+    Offered waiting = Offered::kWaiting;
+    record_of(arrived.peer, message.offer.record)
+        .state.compare_exchange_strong(waiting, Offered::kDone,
+                                       std::memory_order_release);
+  }
+}
+
 void Engine::remove(Context& context) {
   contexts_.erase(context.id);
   last_context_ = nullptr;
   while (UnexpectedMessage* message =
              context.matching.probe(kAnyPeer, kAnyTag)) {
     context.matching.take(*message);
-    delete static_cast<Arrived*>(message);
+    drop(*static_cast<Arrived*>(message));
   }
 }
 
@@ -172,6 +186,13 @@ void Engine::end_sleep() noexcept {
   mine_->sleeps.fetch_sub(1, std::memory_order_relaxed);
 }
 
+/// A sleep is short, so there is no fence in front: the sleeper may miss this.
+void Engine::wake_sleeper(Peer peer) {
+  if (peers_[peer].memory->sleeps.load(std::memory_order_relaxed) != 0) {
+    wake(peer);
+  }
+}
+
 void Engine::wake(Peer peer) {
   const Partner& partner = peers_[peer];
   acpx_op_t op{};
@@ -193,7 +214,8 @@ void Engine::wake_awaited() {
     }
   }
   offered_.find([&](const Send& send) {
-    if (send.record->state.load(std::memory_order_relaxed) != Offered::kTaken) {
+    const Offered state = send.record->state.load(std::memory_order_relaxed);
+    if (state != Offered::kTaken && state != Offered::kDone) {
       awaited.push_back(send.peer);
     }
     return false;

@@ -151,6 +151,11 @@ class Engine {
   /// Whether messages wait for room.
   bool has_kept() const noexcept { return kept_messages_ != 0; }
 
+  /// Whether messages wait for what other processes do.
+  bool awaits_peers() const noexcept {
+    return has_kept() || !offered_.empty() || !copying_.empty();
+  }
+
  private:
   /// A message that waits for room in its ring.
   struct Kept {
@@ -170,6 +175,8 @@ class Engine {
     std::size_t kept_bytes = 0;
     /// Inline bytes sent to it, and received from it, in all.
     std::uint64_t sent = 0;
+    std::uint64_t sent_matched =
+        0;  ///< So many that it has asked for, at least.
     std::uint64_t matched = 0;
     std::uint64_t matched_told = 0;
     KernelCopy kernel_copy = KernelCopy::kUnknown;
@@ -191,6 +198,7 @@ class Engine {
   [[noreturn]] void end_by_overwritten(Peer peer, const char* what) const;
 
   void wake(Peer peer);
+  void wake_sleeper(Peer peer);
 
   // Sending.
   bool write(Partner& partner, const Message& message);
@@ -200,7 +208,7 @@ class Engine {
   void offer(Send& send, const void* data, bool is_in_library);
   bool copy_and_offer(Send& send);
   void leave(Send& send);
-  bool is_short(const Partner& partner, std::size_t bytes) const noexcept;
+  bool is_short(Partner& partner, std::size_t bytes) const noexcept;
   void count_short(Partner& partner, std::size_t bytes) noexcept;
   SendRecord* new_record();
   bool flush(Peer peer);
@@ -211,6 +219,7 @@ class Engine {
   // Receiving.
   void find_ring(Peer peer);
   bool drain(Peer peer, bool is_library_thread);
+  void fetch_ahead(Peer peer, const Message& message) const noexcept;
   Context* find_context(std::uint64_t id) noexcept;
   bool accept(Peer peer, const Message& message, bool is_library_thread);
   static std::unique_ptr<Arrived> copy_of(Peer peer, const Message& message);
@@ -220,7 +229,7 @@ class Engine {
   void take_given(Receive& receive, Peer peer, std::uint64_t address);
   void take_offer(Receive& receive, Peer peer, const Message& message);
   bool take(Receive& receive);
-  static void end_copy(Receive& receive);
+  void end_copy(Receive& receive);
   bool read_private(Peer peer,
                     std::uint64_t from,
                     std::byte* to,
@@ -229,6 +238,7 @@ class Engine {
   bool go_on(Receive& receive);
   bool copy_with_sender(Receive& receive);
   bool copy_bounced(Receive& receive);
+  void drop(Arrived& arrived);
   void tell_matched(Partner& partner, std::size_t bytes);
   void ask_attention(Partner& partner);
 
@@ -240,7 +250,7 @@ class Engine {
   std::uintptr_t library_begin_ = 0;
   std::size_t library_bytes_ = 0;
   std::unordered_map<std::uint64_t, Context*> contexts_;
-  Context* last_context_ = nullptr;  ///< Of the last message that was drained.
+  Context* last_context_ = nullptr;  ///< The last drained message's.
   /// Messages of contexts that are not known here yet, by context.
   std::unordered_map<std::uint64_t, std::deque<std::unique_ptr<Arrived>>>
       early_;

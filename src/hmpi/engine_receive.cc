@@ -7,6 +7,7 @@
 
 #include "acp/extension.h"
 #include "hmpi/buffer_pool.h"
+#include "hmpi/copy.h"
 #include "hmpi/end_job.h"
 #include "hmpi/engine.h"
 #include "hmpi/protection.h"
@@ -103,6 +104,20 @@ bool Engine::drain(Peer peer, bool is_library_thread) {
   return true;
 }
 
+/// The sender has written the lines that are written here next: the header in
+/// front of a given buffer, or the record of an offer. They come while the
+/// message is matched.
+void Engine::fetch_ahead(Peer peer, const Message& message) const noexcept {
+  const Partner& partner = peers_[peer];
+  const std::byte* data = here(partner, message.offer.address);
+  if (message.kind == Kind::kGive) {
+    __builtin_prefetch(data - sizeof(Block), 1);
+    __builtin_prefetch(data);
+  } else if (message.kind == Kind::kOffer) {
+    __builtin_prefetch(here(partner, message.offer.record), 1);
+  }
+}
+
 /// Messages in a row are often of one context.
 Context* Engine::find_context(std::uint64_t id) noexcept {
   if (last_context_ == nullptr || last_context_->id != id) {
@@ -117,6 +132,7 @@ Context* Engine::find_context(std::uint64_t id) noexcept {
 
 /// False: the message stays in the ring, and is asked about again.
 bool Engine::accept(Peer peer, const Message& message, bool is_library_thread) {
+  fetch_ahead(peer, message);
   Context* found = find_context(message.envelope.context);
   if (found == nullptr) {
     early_[message.envelope.context].push_back(copy_of(peer, message));
@@ -239,9 +255,7 @@ void Engine::deliver(Receive& receive, Peer peer, const Message& message) {
   receive.received = bytes;
   switch (message.kind) {
     case Kind::kInline:
-      if (bytes != 0) {
-        std::memcpy(receive.buffer, message.in_ring.data(), bytes);
-      }
+      copy_message(receive.buffer, message.in_ring.data(), bytes);
       tell_matched(peers_[peer], size);
       receive.is_complete = true;
       break;
@@ -327,8 +341,10 @@ bool Engine::take(Receive& receive) {
     }
     if (bytes < settings_.both_from || is_own ||
         !is_in_library(receive.buffer, bytes)) {
-      if (bytes != 0) {
+      if (is_own) {
         std::memmove(receive.buffer, data, bytes);
+      } else {
+        copy_message(receive.buffer, data, bytes);
       }
       end_copy(receive);
       return true;
@@ -364,13 +380,12 @@ void Engine::end_copy(Receive& receive) {
   receive.is_complete = true;
   // Release: the data have been read.
   record.state.store(Offered::kDone, std::memory_order_release);
+  wake_sleeper(receive.from);
 }
 
 void Engine::ask_attention(Partner& partner) {
   partner.memory->attention.fetch_add(1, std::memory_order_seq_cst);
-  if (partner.memory->sleeps.load(std::memory_order_relaxed) != 0) {
-    wake(static_cast<Peer>(&partner - peers_.data()));
-  }
+  wake_sleeper(static_cast<Peer>(&partner - peers_.data()));
 }
 
 /// Copies the next part of a copy that takes several steps. Whether it had one.
@@ -431,6 +446,7 @@ bool Engine::copy_bounced(Receive& receive) {
       // Release: the sender may write this piece again.
       record.drained.store(receive.copied, std::memory_order_release);
     }
+    wake_sleeper(receive.from);
   }
   if (receive.copied == receive.received) {
     end_copy(receive);

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "acp/extension.h"
+#include "hmpi/copy.h"
 #include "hmpi/end_job.h"
 #include "hmpi/engine.h"
 #include "hmpi/protection.h"
@@ -15,6 +16,8 @@ namespace {
 
 /// Copies of complete sends at most, in bytes. Beyond it a send waits.
 constexpr std::size_t kMostLeftBytes = std::size_t{64} << 20;
+/// Bytes that a copy takes beside its data: its block, record and place.
+constexpr std::size_t kLeftOverhead = 256;
 /// Inline data that wait for room in a ring at most, for one peer.
 constexpr std::size_t kMostKeptBytes = std::size_t{1} << 20;
 /// Copies that each further copy looks at, so that it takes a bounded time.
@@ -155,7 +158,7 @@ void Engine::reclaim(std::size_t looks) {
       left_.push_back(left);
       continue;
     }
-    left_bytes_ -= left.bytes;
+    left_bytes_ -= left.bytes + kLeftOverhead;
     if (left.is_buffered) {
       buffered_bytes_ -= left.bytes;
     }
@@ -187,7 +190,8 @@ void Engine::offer(Send& send, const void* data, bool is_in_library) {
 bool Engine::copy_and_offer(Send& send) {
   reclaim(kLooks);
   const std::size_t bytes = send.envelope.size;
-  if (left_bytes_ + bytes > kMostLeftBytes && !send.is_buffered) {
+  if (left_bytes_ + bytes + kLeftOverhead > kMostLeftBytes &&
+      !send.is_buffered) {
     return false;
   }
   if (send.block == nullptr) {
@@ -195,9 +199,7 @@ bool Engine::copy_and_offer(Send& send) {
     if (send.block == nullptr) {
       return false;
     }
-    if (bytes != 0) {
-      std::memcpy(send.block, send.data, bytes);
-    }
+    copy_message(static_cast<std::byte*>(send.block), send.data, bytes);
   }
   counters_.copied_messages += 1;
   counters_.copied_bytes += bytes;
@@ -212,7 +214,7 @@ bool Engine::copy_and_offer(Send& send) {
 void Engine::leave(Send& send) {
   const std::size_t bytes = send.envelope.size;
   left_.push_back({send.record, send.block, bytes, send.is_buffered});
-  left_bytes_ += bytes;
+  left_bytes_ += bytes + kLeftOverhead;
   if (send.is_buffered) {
     buffered_bytes_ += bytes;
   }
@@ -254,16 +256,20 @@ void Engine::begin(Send& send) {
 }
 
 /// Whether the data go in the ring: the receiver has asked for enough of such
-/// messages so far.
-bool Engine::is_short(const Partner& partner,
-                      std::size_t bytes) const noexcept {
+/// messages so far. The reader writes the line of its count with each message,
+/// so the count is read as seldom as possible.
+bool Engine::is_short(Partner& partner, std::size_t bytes) const noexcept {
   if (bytes > settings_.inline_bytes) {
     return false;
   }
-  const std::uint64_t matched =
-      partner.out ? partner.out_memory->matched.load(std::memory_order_relaxed)
-                  : 0;
-  return partner.sent + bytes - matched <= settings_.kept_bytes;
+  const auto has_room = [&] {
+    return partner.sent + bytes - partner.sent_matched <= settings_.kept_bytes;
+  };
+  if (!has_room() && partner.out) {
+    partner.sent_matched =
+        partner.out_memory->matched.load(std::memory_order_relaxed);
+  }
+  return has_room();
 }
 
 void Engine::count_short(Partner& partner, std::size_t bytes) noexcept {
@@ -382,6 +388,7 @@ bool Engine::serve(Send& send) {
     filled += bytes;
     record.filled.store(filled, std::memory_order_release);
   }
+  wake_sleeper(send.peer);
   return filled < wanted;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "acp/extension.h"
 #include "hmpi/below.h"
@@ -35,8 +36,11 @@ int step(void* /*argument*/) {
   if (!g_gate.try_visit()) {
     return ACPX_STEP_BUSY;
   }
+  // The MPI below may be asked about a twin.
+  const bool was_inside = std::exchange(t_is_inside, true);
   const bool has_moved = g_job->engine.progress(true);
-  if (g_job->engine.has_kept()) {
+  t_is_inside = was_inside;
+  if (g_job->engine.awaits_peers()) {
     acpx_hurry_progress();
   }
   g_gate.end_visit();
@@ -111,6 +115,24 @@ Job& job() noexcept {
   return *g_job;
 }
 
+/// As in Waiting, a peer is woken the more seldom the longer the tests last.
+void Job::rouse_peers(bool has_moved) {
+  constexpr std::chrono::microseconds kFirstWake{50};
+  constexpr std::chrono::microseconds kLongestWake{20'000};
+  const auto now = std::chrono::steady_clock::now();
+  if (has_moved || !engine.awaits_peers() || next_wake_.count() == 0) {
+    idle_since_ = now;
+    next_wake_ = kFirstWake;
+    return;
+  }
+  const auto waited =
+      std::chrono::duration_cast<std::chrono::microseconds>(now - idle_since_);
+  if (waited >= next_wake_) {
+    next_wake_ = waited + std::min(waited, kLongestWake);
+    engine.wake_awaited();
+  }
+}
+
 Call::Call() noexcept
     : is_inside_(g_is_at_work.load(std::memory_order_relaxed) && !t_is_inside) {
   if (is_inside_) {
@@ -125,7 +147,7 @@ void Call::leave() noexcept {
   is_inside_ = false;
 }
 
-void begin_job(bool has_threads) {
+void begin_job(bool has_threads, bool has_threads_below) {
   std::string why;
   const Settings settings = read_settings(why);
   const std::optional<Meeting> meeting = meet_host(settings, why);
@@ -133,6 +155,7 @@ void begin_job(bool has_threads) {
     set_end_job(abort_world);
     g_job = make_job(settings, *meeting);
     g_job->has_threads = has_threads;
+    g_job->has_threads_below = has_threads_below;
     if (!has_threads) {
       g_gate.favor_calls();
     }

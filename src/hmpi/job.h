@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,8 @@ struct Job {
   Requests requests;
   /// Whether several threads may call at the same time.
   bool has_threads = false;
+  /// Whether the MPI below allows calls of several threads.
+  bool has_threads_below = false;
   /// Whether processes of the world are on other hosts.
   bool has_other_hosts = false;
   /// Whether the processes of this host have a processor each.
@@ -41,17 +44,24 @@ struct Job {
   std::uint64_t below_on_unknown_comms = 0;
   /// Bytes of the buffer that the program has attached for MPI_Bsend.
   std::size_t attached_bytes = 0;
-  /// Calls of progress(), which the MPI below shares in.
-  std::uint32_t steps = 0;
 
   /// Goes on with local messages, and now and then with what the MPI below has
   /// begun. For calls of the program that test.
   void progress() {
-    engine.progress();
-    if (++steps % 16 == 0) {
+    const bool has_moved = engine.progress();
+    if (++steps_ % 16 == 0) {
       requests.progress_below();
+      rouse_peers(has_moved);
     }
   }
+
+ private:
+  void rouse_peers(bool has_moved);
+
+  std::uint32_t steps_ = 0;  ///< Calls of progress().
+  /// Since when calls that test have found nothing; and when they wake peers.
+  std::chrono::steady_clock::time_point idle_since_{};
+  std::chrono::microseconds next_wake_{};
 };
 
 /// The gate of this process. It outlives the job.
@@ -98,8 +108,9 @@ class Outside {
 Job& job() noexcept;
 
 /// Joins the other processes of the world, after MPI_Init. If that is not
-/// possible, all messages pass through, and one line says why.
-void begin_job(bool has_threads);
+/// possible, all messages pass through, and one line says why. Whether several
+/// threads of the program call at a time, and whether the MPI below allows it.
+void begin_job(bool has_threads, bool has_threads_below);
 /// Waits until all messages are received, and leaves the ACP job.
 void end_job_of_world();
 

@@ -250,8 +250,12 @@ void* resize(void* bytes, std::size_t wanted) noexcept {
   const std::size_t size = usable_size(bytes);
   if (is_here && !g_host_memory.is_closed()) {
     Block& block = block_of("realloc", bytes);
-    const bool fits = wanted <= size && wanted >= size / 2;
-    if (fits || (wanted > size && g_host_memory.grow(block, wanted))) {
+    if (wanted <= size && wanted >= size / 2) {
+      return bytes;
+    }
+    if (wanted > size && g_host_memory.grow(block, wanted)) {
+      // The pool has sizes of its own, which this one is not any more.
+      block.use = Block::Use::kTaken;
       return bytes;
     }
   }

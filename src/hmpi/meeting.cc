@@ -38,7 +38,7 @@ struct Introduction {
   std::uint64_t heap_bytes = 0;
   acp_ga_t heap_address = ACP_GA_NULL;
   std::uint64_t memory = 0;  ///< Its PeerMemory's.
-  bool has_fences = false;   ///< Of the kernel.
+  bool has_fences = false;   ///< The kernel's.
 };
 
 /// Joins the ACP job, which the program may have begun. A process has much more

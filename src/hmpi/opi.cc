@@ -58,12 +58,13 @@ Comm& any_comm(Comm* comm) {
 /// Sends the data of a buffer that is free, or the program's again, when they
 /// are sent.
 int give_copy(Request& request, Comm* comm, MPI_Comm handle, Block* block) {
-  request.gives = block;
   request.comm = &any_comm(comm);
   if (comm != nullptr) {
+    request.gives = block;
     return job().requests.start(request);
   }
   if (request.rank == MPI_PROC_NULL) {
+    request.gives = block;
     Requests::start_send_below(request);
     return MPI_SUCCESS;
   }
@@ -71,6 +72,7 @@ int give_copy(Request& request, Comm* comm, MPI_Comm handle, Block* block) {
                                request.type, request.rank, request.wanted_tag,
                                handle, &request.also_below);
   if (code == MPI_SUCCESS) {
+    request.gives = block;
     Requests::start_send_below(request);
   }
   return code;
@@ -200,13 +202,15 @@ int begin_with(MPI_Request* handle, Begin begin) {
 /// Carries out a call that waits.
 template <typename Begin>
 int run_to_end(MPI_Status* status, Begin begin) {
-  Request request;
+  Requests& requests = job().requests;
+  Request& request = requests.take();
   const int code = begin(request);
   if (code != MPI_SUCCESS) {
+    requests.free(request);
     return code;
   }
   wait_for(request);
-  return job().requests.finish_blocking(request, status);
+  return requests.finish(request, status);
 }
 
 }  // namespace
@@ -246,6 +250,7 @@ HMPI_OPI(Free, (void** place)) {
   return MPI_SUCCESS;
 }
 
+// The program has its buffer again if the call fails.
 HMPI_OPI(Give,
          (void** place,
           int count,
@@ -261,10 +266,14 @@ HMPI_OPI(Give,
     code = begin_with(request, [&](Request& made) {
       return give(buffer, count, type, rank, tag, handle, made);
     });
+    if (code != MPI_SUCCESS) {
+      *place = buffer;
+    }
   }
   return code;
 }
 
+// The receiver may have the buffer before this call ends.
 HMPI_OPI(Give_blocking,
          (void** place,
           int count,
@@ -279,6 +288,9 @@ HMPI_OPI(Give_blocking,
     code = run_to_end(MPI_STATUS_IGNORE, [&](Request& made) {
       return give(buffer, count, type, rank, tag, handle, made);
     });
+    if (code != MPI_SUCCESS) {
+      *place = buffer;
+    }
   }
   return code;
 }

@@ -37,11 +37,25 @@ void describe_receive(Request& request,
   request.work = Request::Work::kReceive;
 }
 
+namespace {
+
+/// A type of its own that has the same elements. A duplicate would call what
+/// the program has attached to the type.
+void own_type(Request& request) {
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  if (below.Type_contiguous(1, request.type, &made) == MPI_SUCCESS) {
+    below.Type_commit(&made);
+    request.type = made;
+    request.owns_type = true;
+  }
+}
+
+}  // namespace
+
 void keep_type(Request& request) {
   const TypeFacts& facts = facts_of(request.type);
   if (!facts.is_named && !facts.is_plain) {
-    below.Type_dup(request.type, &request.type);
-    request.owns_type = true;
+    own_type(request);
   }
 }
 
@@ -101,7 +115,11 @@ int receive(Comm& comm,
   Request& request = requests.take();
   describe_receive(request, comm, data, count, type, rank, tag);
   const int code = requests.start(request);
-  if (code == MPI_SUCCESS && !request.is_complete) {
+  if (code != MPI_SUCCESS) {
+    requests.free(request);
+    return code;
+  }
+  if (!request.is_complete) {
     wait_for(request);
   }
   return requests.finish(request, status);
@@ -142,9 +160,10 @@ void keep_persistent(Request& request) {
   const TypeFacts& facts = facts_of(request.type);
   request.is_persistent = true;
   request.is_active = false;
+  // It works on when the program frees the communicator.
+  ++request.comm->pending;
   if (!facts.is_named) {
-    below.Type_dup(request.type, &request.type);
-    request.owns_type = true;
+    own_type(request);
   }
 }
 
@@ -182,6 +201,20 @@ struct Exchange {
     int is_done = 0;
     below.Test(&send_below, &is_done, MPI_STATUS_IGNORE);
     return is_done != 0;
+  }
+
+  /// The send has failed: ends the receive, and returns the send's error.
+  int abandon(int code) {
+    if (receive.is_active) {
+      job().requests.cancel(receive);
+      wait_for(receive);
+      job().requests.finish_blocking(receive, MPI_STATUS_IGNORE);
+    }
+    if (receive_below != MPI_REQUEST_NULL) {
+      below.Cancel(&receive_below);
+      below.Wait(&receive_below, MPI_STATUS_IGNORE);
+    }
+    return code;
   }
 
   /// Waits for both. The status is the receive's.

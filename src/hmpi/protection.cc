@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <mutex>
+#include <span>
 
 namespace hmpi {
 
@@ -32,8 +33,6 @@ void on_fault(int signal, siginfo_t* info, void* /*context*/) {
 constinit Protection g_protection;
 
 void Protection::begin() {
-  given_ = new std::vector<Given>;
-
   struct sigaction action {};
 
   action.sa_sigaction = on_fault;
@@ -47,10 +46,30 @@ void Protection::forbid(void* buffer, std::size_t bytes, int rank, int tag) {
     return;
   }
   const Pages pages = whole_pages(buffer, bytes);
-  if (protect(pages, PROT_NONE)) {
-    const std::lock_guard lock(lock_);
-    given_->push_back({pages, rank, tag});
+  const std::lock_guard lock(lock_);
+  if (make_room() && protect(pages, PROT_NONE)) {
+    given_[count_++] = {pages, rank, tag};
   }
+}
+
+/// Takes memory of the system: memory of malloc may be of the heap, which calls
+/// allow() for what comes back to it.
+bool Protection::make_room() noexcept {
+  if (count_ < room_) {
+    return true;
+  }
+  const std::size_t bytes = room_ * sizeof(Given);
+  const std::size_t more = bytes == 0 ? std::size_t{64} << 10 : 2 * bytes;
+  void* memory = bytes == 0 ? ::mmap(nullptr, more, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                            : ::mremap(given_, room_ * sizeof(Given), more,
+                                       MREMAP_MAYMOVE);
+  if (memory == MAP_FAILED) {
+    return false;
+  }
+  given_ = static_cast<Given*>(memory);
+  room_ = more / sizeof(Given);
+  return true;
 }
 
 void Protection::allow(const void* buffer, std::size_t bytes) noexcept {
@@ -61,13 +80,12 @@ void Protection::allow(const void* buffer, std::size_t bytes) noexcept {
   const auto* begin = static_cast<const std::byte*>(buffer);
   const std::byte* end = begin + std::max(bytes, std::size_t{1});
   const std::lock_guard lock(lock_);
-  for (std::size_t i = 0; i < given_->size();) {
-    Given& given = (*given_)[i];
+  for (std::size_t i = 0; i < count_;) {
+    Given& given = given_[i];
     if (given.pages.begin < end &&
         begin < given.pages.begin + given.pages.bytes) {
       (void)protect(given.pages, PROT_READ | PROT_WRITE);
-      given = given_->back();
-      given_->pop_back();
+      given = given_[--count_];
     } else {
       ++i;
     }
@@ -78,7 +96,7 @@ void Protection::allow(const void* buffer, std::size_t bytes) noexcept {
 /// this one.
 void Protection::explain(const void* address) noexcept {
   const auto* at = static_cast<const std::byte*>(address);
-  for (const Given& given : *given_) {
+  for (const Given& given : std::span(given_, count_)) {
     if (at < given.pages.begin || at >= given.pages.begin + given.pages.bytes) {
       continue;
     }

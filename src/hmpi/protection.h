@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <vector>
 
 #include "hmpi/lock.h"
 #include "hmpi/pages.h"
@@ -39,9 +38,13 @@ class Protection {
     int tag;
   };
 
+  bool make_room() noexcept;
+
   std::atomic<bool> is_on_ = false;
   Lock lock_;
-  std::vector<Given>* given_ = nullptr;
+  Given* given_ = nullptr;
+  std::size_t count_ = 0;
+  std::size_t room_ = 0;  ///< Entries that `given_` has memory for.
 };
 
 extern Protection g_protection;

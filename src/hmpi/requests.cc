@@ -1,6 +1,7 @@
 // Requests and their handles, as requests.h describes them.
 #include "hmpi/requests.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -16,6 +17,8 @@ namespace hmpi {
 namespace {
 
 constexpr std::size_t kFirstTable = 256;
+/// Freed requests that each further request looks at.
+constexpr std::size_t kReapedAtOnce = 4;
 
 void set_bytes(MPI_Status* status, std::size_t bytes, bool is_cancelled) {
   below.Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(bytes));
@@ -92,6 +95,7 @@ void Requests::insert(Request& request) {
 }
 
 Request& Requests::take() {
+  reap(kReapedAtOnce);
   if (free_.empty()) {
     return make();
   }
@@ -104,6 +108,9 @@ void Requests::release(Request& request) {
   if (request.owns_type) {
     below.Type_free(&request.type);
     request.owns_type = false;
+  }
+  if (request.is_persistent) {
+    job_.comms.release(*request.comm);
   }
   if (request.work == Request::Work::kSend) {
     request.send.kind = Kind::kInline;
@@ -215,6 +222,7 @@ void Requests::start_below(Request& request) {
   ++request.comm->pending;
   prepare_receive(request);
   request.is_matched = true;  // It is in no list.
+  request.below_code = MPI_SUCCESS;
 }
 
 void Requests::start_send_below(Request& request) {
@@ -237,7 +245,13 @@ int Requests::start_receive(Request& request) {
   const bool may_come_from_below = request.peer == kAnyPeer &&
                                    !request.comm->is_local &&
                                    !request.is_matched;
-  return may_come_from_below ? request.post_twin() : MPI_SUCCESS;
+  const int code = may_come_from_below ? request.post_twin() : MPI_SUCCESS;
+  if (code != MPI_SUCCESS) {
+    job_.engine.withdraw(request);
+    request.is_active = false;
+    job_.comms.release(*request.comm);
+  }
+  return code;
 }
 
 int Request::post_twin() {
@@ -256,7 +270,7 @@ Receive::Claim Request::claim(bool is_library_thread) {
   if (twin == MPI_REQUEST_NULL) {
     return Claim::kMine;
   }
-  if (is_library_thread) {
+  if (is_library_thread && !job().has_threads_below) {
     return Claim::kLater;
   }
   if (!is_twin_asked) {
@@ -357,7 +371,7 @@ void Requests::deliver_buffer(Request& request) {
 int Requests::finish_blocking(Request& request, MPI_Status* status) {
   const int code = collect(request, status);
   Comm& comm = *request.comm;
-  const MPI_Comm handle = comm.handle;
+  const MPI_Comm handle = comm.is_freed ? MPI_COMM_SELF : comm.handle;
   job_.comms.release(comm);
   request.is_active = false;
   // The MPI below has called the handler for its own errors.
@@ -373,7 +387,7 @@ int Requests::finish(Request& request, MPI_Status* status) {
     return MPI_SUCCESS;
   }
   const int code = finish_blocking(request, status);
-  if (!request.is_persistent) {
+  if (!request.is_persistent || request.is_freed) {
     release(request);
   }
   return code;
@@ -401,7 +415,12 @@ void Requests::describe(Request& request, MPI_Status* status) {
 /// MPI below.
 void Requests::cancel(Request& request) {
   if (request.work != Request::Work::kReceive || !request.is_active ||
-      request.is_complete || !job_.engine.withdraw(request)) {
+      request.is_complete) {
+    return;
+  }
+  const bool is_all_below =
+      request.is_matched && request.twin != MPI_REQUEST_NULL;
+  if (!is_all_below && !job_.engine.withdraw(request)) {
     return;
   }
   request.is_matched = true;
@@ -418,7 +437,6 @@ void Requests::free(Request& request) {
   if (&request == complete_send_) {
     return;
   }
-  request.is_persistent = false;
   if (request.is_active) {
     request.is_freed = true;
     freed_.push_back(&request);
@@ -427,16 +445,15 @@ void Requests::free(Request& request) {
   }
 }
 
-void Requests::reap() {
-  for (std::size_t i = 0; i < freed_.size();) {
-    Request& request = *freed_[i];
-    if (!request.is_over(job_.engine)) {
-      ++i;
-      continue;
+void Requests::reap(std::size_t looks) {
+  for (looks = std::min(looks, freed_.size()); looks != 0; --looks) {
+    Request& request = *freed_.front();
+    freed_.pop_front();
+    if (request.is_over(job_.engine)) {
+      finish(request, MPI_STATUS_IGNORE);
+    } else {
+      freed_.push_back(&request);
     }
-    freed_[i] = freed_.back();
-    freed_.pop_back();
-    finish(request, MPI_STATUS_IGNORE);
   }
 }
 

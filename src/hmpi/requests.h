@@ -134,8 +134,8 @@ class Requests {
   /// MPI_Request_free.
   void free(Request& request);
 
-  /// Ends the freed requests that are over.
-  void reap();
+  /// Ends the freed requests that are over, of this many.
+  void reap(std::size_t looks = SIZE_MAX);
 
   bool has_freed() const noexcept { return !freed_.empty(); }
 
@@ -196,7 +196,7 @@ class Requests {
   std::vector<Request*> table_;
   unsigned shift_ = 0;
   Request* complete_send_ = nullptr;
-  std::vector<Request*> freed_;
+  std::deque<Request*> freed_;
   std::vector<Duplicate> duplicates_;
 
   MPI_Comm own_ = MPI_COMM_NULL;  ///< Carries the empty messages below.

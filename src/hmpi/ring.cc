@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hmpi/copy.h"
+
 namespace hmpi {
 
 namespace {
@@ -46,9 +48,17 @@ bool RingWriter::has_room(std::uint32_t cells) noexcept {
 void RingWriter::publish(Cell& first) noexcept {
   const std::uint32_t cells =
       first.kind == kSkip ? cells_to_end(next_) : first.cells;
+  const std::uint64_t behind = next_ + cells;
+  std::atomic<std::uint32_t>& next_turn =
+      ring_->cells[behind % kRingCells].turn;
+  // Data of an earlier pass, which the reader has taken. Where the reader may
+  // still have to read it, it is the first cell of a message of that pass.
+  if (next_turn.load(std::memory_order_relaxed) == turn_of(behind)) {
+    next_turn.store(0, std::memory_order_relaxed);
+  }
   // Release: pairs with look().
   first.turn.store(turn_of(next_), std::memory_order_release);
-  next_ += cells;
+  next_ = behind;
 }
 
 bool RingWriter::write(const Message& message) noexcept {
@@ -73,7 +83,7 @@ bool RingWriter::write(const Message& message) noexcept {
     // The data go over the end of the first cell, into the further ones.
     std::byte* data =
         reinterpret_cast<std::byte*>(&cell) + offsetof(Cell, data);
-    std::ranges::copy(message.in_ring, data);
+    copy_message(data, message.in_ring.data(), message.in_ring.size());
   } else {
     std::memcpy(cell.data.data(), &message.offer, sizeof message.offer);
   }

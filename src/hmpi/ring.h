@@ -10,7 +10,10 @@
 //     earlier pass has a lower number.
 //  2. No message goes over the end of the ring. The writer skips the cells that
 //     are left, by a cell of kind kSkip.
-//  3. The reader has copied a message before it stores `taken` (release), which
+//  3. The further cells of a message are data, whose first word may be any
+//     number. Before a message is published, the cell behind it is no message
+//     that is still to come: the writer clears a word that looks like one.
+//  4. The reader has copied a message before it stores `taken` (release), which
 //     the writer loads (acquire) before it writes these cells again.
 #pragma once
 
@@ -24,12 +27,12 @@
 namespace hmpi {
 
 inline constexpr std::size_t kCellBytes = 64;
-/// Cells of a ring, 32 KiB.
-inline constexpr std::uint32_t kRingCells = 512;
+/// Cells of a ring, 128 KiB.
+inline constexpr std::uint32_t kRingCells = 2048;
 /// Bytes of data in the first cell of a message.
 inline constexpr std::size_t kFirstCellBytes = 32;
 /// Bytes of data in a ring at most, for one message.
-inline constexpr std::size_t kMostInlineBytes = 1024;
+inline constexpr std::size_t kMostInlineBytes = 8192;
 
 /// Cells of a message with this many bytes of data in the ring.
 constexpr std::uint32_t cells_for(std::size_t inline_bytes) {

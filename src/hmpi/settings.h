@@ -9,7 +9,7 @@ namespace hmpi {
 
 struct Settings {
   /// Bytes that a message carries in its ring, at most kMostInlineBytes.
-  std::size_t inline_bytes = 256;
+  std::size_t inline_bytes = std::size_t{4} << 10;
   /// Private data up to this many bytes are copied at once.
   std::size_t copy_bytes = std::size_t{8} << 10;
   /// A blocking send of up to this many bytes ends without its receiver.

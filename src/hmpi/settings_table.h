@@ -1,4 +1,4 @@
-// What users see of HMPI's settings: acp_info prints this table.
+// The settings of HMPI as acp_info prints them.
 #pragma once
 
 #include <array>
@@ -14,9 +14,9 @@ struct SettingRow {
 };
 
 inline constexpr std::array<SettingRow, 12> kSettingRows{{
-    {"HMPI_INLINE", "256", "",
+    {"HMPI_INLINE", "4K", "",
      "Messages up to so many bytes travel inside the ring between two ranks; "
-     "1024 at most."},
+     "8K at most."},
     {"HMPI_COPY", "8K", "",
      "Messages up to so many bytes are copied at once, and their send is "
      "complete."},

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "hmpi/below.h"
+#include "hmpi/job.h"
 
 namespace hmpi {
 
@@ -16,6 +17,7 @@ int forget(MPI_Datatype type,
            int /*keyval*/,
            void* /*value*/,
            void* /*extra*/) {
+  const Call call;  // Another thread may ask for a type of the same place.
   TypeFacts& facts = g_known_types.place_of(type);
   if (facts.type == type) {
     facts = TypeFacts{};

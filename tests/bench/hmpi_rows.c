@@ -4,11 +4,12 @@
  *   mpiexec -n 2 hmpi_rows [MILLISECONDS [ROWS]]
  *
  * MILLISECONDS is the time of each row, 200 by default. ROWS is a part of the
- * names of the rows that are measured; all without it. Prints a row for each line: name, unit, value. Times are half of a round
- * trip, in microseconds, medians of 9 rounds. "clean" sends bytes that nobody
- * touches, as OSU's benchmarks do. "dirty" writes all before each send and
- * reads all after each receive, as programs do. Memory is "shared"
- * (MPI_Alloc_mem) or "private" (static). */
+ * names of the rows that are measured; all without it. Prints a row for each
+ * line: name, unit, value. Times are half of a round trip, in microseconds,
+ * medians of 9 rounds. "clean" sends bytes that nobody touches, as OSU's
+ * benchmarks do. "dirty" writes all before each send and reads all after each
+ * receive, as programs do. Memory is "shared" (MPI_Alloc_mem) or "private"
+ * (static). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -186,6 +187,29 @@ TEST_CASE("hmpi ring: cells that no writer makes are broken", "[hmpi][ring]") {
   CHECK(look_after([](Cell& cell) { cell.size = 1 << 20; }) == Look::kBroken);
   CHECK(look_after([](Cell& cell) { cell.size = UINT64_MAX; }) ==
         Look::kBroken);
+}
+
+// The words of the data are numbers of passes of the ring. The reader looks
+// after each message, before the next one is there.
+TEST_CASE("hmpi ring: data are never taken for a message", "[hmpi][ring]") {
+  std::mt19937_64 random(3);
+  Ring ring;
+  std::vector<std::uint32_t> words(kMostInlineBytes / 4);
+  Message message;
+  for (std::int32_t i = 0; i < 300'000; ++i) {
+    const auto pass = static_cast<std::uint32_t>(random() % 400);
+    std::ranges::fill(words, pass);
+    const std::size_t bytes = random() % 3 == 0 ? 4 : random() % 900;
+    message.envelope = {1, 0, i, bytes};
+    message.kind = Kind::kInline;
+    message.in_ring = std::as_bytes(std::span(words)).first(bytes);
+    REQUIRE(ring.writer.write(message));
+    Message read;
+    REQUIRE(ring.reader.look(read) == Look::kMessage);
+    REQUIRE(read.envelope.tag == i);
+    ring.reader.pop();
+    REQUIRE(ring.reader.look(read) == Look::kEmpty);
+  }
 }
 
 // The first cells have random bytes. The reader answers, and reads inside of

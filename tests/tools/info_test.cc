@@ -86,7 +86,7 @@ TEST_CASE("acp_info: shows the settings of HMPI", "[info]") {
   ::unsetenv("HMPI_COPY");
   REQUIRE(facts.size() == hmpi::kSettingRows.size());
   CHECK(facts[0].name == "HMPI_INLINE");
-  CHECK(facts[0].value == "256");
+  CHECK(facts[0].value == "4K");
   CHECK(facts[0].source == "default");
   CHECK(facts[1].name == "HMPI_COPY");
   CHECK(facts[1].value == "4K");

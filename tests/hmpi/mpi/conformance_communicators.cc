@@ -415,6 +415,26 @@ MPI_CASE("communicators.freed-while-pending") {
   }
 }
 
+/// A persistent request works on without its communicator.
+MPI_CASE("communicators.freed-below-a-persistent-request") {
+  const mpi_check::Peers peers = mpi_check::peers_of(1);
+  MPI_Comm comm = dup(MPI_COMM_WORLD);
+  int out = world_rank;
+  int in = -1;
+  MPI_Request requests[2];
+  MPI_Recv_init(&in, 1, MPI_INT, peers.from, kTag, comm, &requests[0]);
+  MPI_Send_init(&out, 1, MPI_INT, peers.to, kTag, comm, &requests[1]);
+  MPI_Comm_free(&comm);
+  for (int i = 0; i < 3; ++i) {
+    in = -1;
+    MPI_Startall(2, requests);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    CHECK_EQUAL(in, peers.from);
+  }
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+}
+
 /// Many communicators, one after the other: their contexts are used again.
 MPI_CASE("communicators.many") {
   const int count = std::min(300, 800 / world_size);
@@ -614,6 +634,20 @@ MPI_CASE("errors.classes") {
   CHECK_EQUAL(
       error_class(MPI_Send(buffer_of_errors, 1, MPI_INT, 0, MPI_ANY_TAG, comm)),
       MPI_ERR_TAG);
+  // The receive of an exchange whose send fails is posted no longer.
+  int in = -1;
+  const int self = world_rank;
+  CHECK_EQUAL(
+      error_class(MPI_Sendrecv(buffer_of_errors, 1, MPI_INT, world_size, 1, &in,
+                               1, MPI_INT, self, 1, comm, MPI_STATUS_IGNORE)),
+      MPI_ERR_RANK);
+  MPI_Request sent = MPI_REQUEST_NULL;
+  MPI_Isend(&self, 1, MPI_INT, self, 1, comm, &sent);
+  int got = -1;
+  MPI_Recv(&got, 1, MPI_INT, self, 1, comm, MPI_STATUS_IGNORE);
+  MPI_Wait(&sent, MPI_STATUS_IGNORE);
+  CHECK_EQUAL(in, -1);
+  CHECK_EQUAL(got, self);
   // None of these errors disturbs correct messages.
   talk(comm, 4);
   MPI_Comm_free(&comm);
@@ -631,6 +665,12 @@ MPI_CASE("errors.without-communicator") {
   CHECK_EQUAL(error_class(MPI_Recv(buffer_of_errors, 1, MPI_INT, 0, 1,
                                    MPI_COMM_NULL, MPI_STATUS_IGNORE)),
               MPI_ERR_COMM);
+  // Neither is a communicator that was made last.
+  MPI_Comm made = dup(MPI_COMM_WORLD);
+  CHECK_EQUAL(
+      error_class(MPI_Send(buffer_of_errors, 1, MPI_INT, 0, 1, MPI_COMM_NULL)),
+      MPI_ERR_COMM);
+  MPI_Comm_free(&made);
   MPI_Request null = MPI_REQUEST_NULL;
   CHECK_EQUAL(error_class(MPI_Start(&null)), MPI_ERR_REQUEST);
   CHECK_EQUAL(error_class(MPI_Cancel(&null)), MPI_ERR_REQUEST);

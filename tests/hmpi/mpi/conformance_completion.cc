@@ -486,6 +486,25 @@ MPI_CASE("free.active-send") {
   }
 }
 
+/// Freed sends end without a call that completes requests.
+MPI_CASE("free.many-sends") {
+  if (world_size == 1 && !mpi_check::trusts(mpi_check::kIsMpich)) return;
+  constexpr int kBytes = 100'000;
+  const Peers peers = peers_of(1);
+  const auto data = contents_of(kBytes, 13);
+  for (int i = 0; i < 1000; ++i) {
+    MPI_Request request;
+    MPI_Isend(data.data(), kBytes, MPI_BYTE, peers.to, 1, MPI_COMM_WORLD,
+              &request);
+    MPI_Request_free(&request);
+    std::vector<std::byte> in(kBytes);
+    MPI_Recv(in.data(), kBytes, MPI_BYTE, peers.from, 1, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    CHECK(in == data);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /// Receives that are freed at once get their data. The last byte is not zero,
 /// and the first 8 are not the guard's, so the receiver sees them come.
 MPI_CASE("free.active-receive") {

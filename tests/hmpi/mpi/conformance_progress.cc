@@ -261,4 +261,103 @@ MPI_CASE("progress.collective-beside-receive") {
   }
 }
 
+/// Rank 0 receives from any source, and is in a collective when a rank sends
+/// synchronously, which joins the collective afterwards.
+MPI_CASE("progress.any-source-beside-a-collective") {
+  constexpr int kLarge = 1 << 20;
+  std::vector<std::byte> data(kLarge, std::byte{9});
+  for (int sender = 1; sender < world_size; ++sender) {
+    for (const int size : {4, kLarge}) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      GuardedBuffer in(static_cast<std::size_t>(size));
+      if (world_rank == 0) {
+        MPI_Irecv(in.data(), size, MPI_BYTE, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD,
+                  &request);
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (world_rank == sender) {
+        MPI_Ssend(data.data(), size, MPI_BYTE, 0, 3, MPI_COMM_WORLD);
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Status status{};
+      MPI_Wait(&request, &status);
+      if (world_rank == 0) {
+        CHECK_STATUS(status, sender, 3, size);
+      }
+    }
+  }
+}
+
+/// Rank 0 is in an exchange instead. Its partner joins the exchange behind a
+/// message of the sender.
+MPI_CASE("progress.any-source-beside-an-exchange") {
+  if (world_size < 3) return;
+  const int partner = world_size - 1;
+  int value = 5;
+  int got = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (world_rank == 0) {
+    MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &request);
+    MPI_Sendrecv(&value, 1, MPI_INT, partner, 4, &value, 1, MPI_INT, partner, 4,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(got, 5);
+  } else if (world_rank == 1) {
+    MPI_Ssend(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
+    MPI_Send(&value, 1, MPI_INT, partner, 5, MPI_COMM_WORLD);
+  } else if (world_rank == partner) {
+    MPI_Recv(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&value, 1, MPI_INT, 0, 4, &value, 1, MPI_INT, 0, 4,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// A rank that tests wakes the one that has to receive, which is in a barrier.
+/// Without that, each message takes a second.
+MPI_CASE("progress.tests-wake-a-receiver") {
+  constexpr int kBytes = 1 << 20;
+  const Peers peers = peers_of(1);
+  const std::vector<std::byte> data(kBytes, std::byte{3});
+  std::vector<std::byte> in(kBytes);
+  const mpi_check::Deadline deadline;
+  for (int i = 0; i < 150; ++i) {
+    MPI_Request received = MPI_REQUEST_NULL;
+    MPI_Request sent = MPI_REQUEST_NULL;
+    if (world_rank % 2 == 0) {
+      MPI_Irecv(in.data(), kBytes, MPI_BYTE, peers.from, 3, MPI_COMM_WORLD,
+                &received);
+    }
+    if (peers.to % 2 == 0) {
+      MPI_Issend(data.data(), kBytes, MPI_BYTE, peers.to, 3, MPI_COMM_WORLD,
+                 &sent);
+    }
+    int is_sent = 0;
+    while (world_rank % 2 == 1 && is_sent == 0 && deadline.waits("a send")) {
+      MPI_Test(&sent, &is_sent, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    MPI_Wait(&received, MPI_STATUS_IGNORE);
+  }
+}
+
+/// Words of data that look like the counter in a ring, behind messages of all
+/// lengths.
+MPI_CASE("progress.numbers-of-passes") {
+  constexpr int kWords = 200;
+  const Peers peers = peers_of(1);
+  for (int round = 0; round < 4000; ++round) {
+    const std::vector<int> data(kWords, round % 20);
+    std::vector<int> in(kWords, -1);
+    const int words = round % 3 == 0 ? 1 : round * 7 % kWords;
+    MPI_Sendrecv(data.data(), words, MPI_INT, peers.to, 1, in.data(), words,
+                 MPI_INT, peers.from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (words > 0) {
+      CHECK_EQUAL(in[0], round % 20);
+      CHECK_EQUAL(in[static_cast<std::size_t>(words) - 1], round % 20);
+    }
+  }
+}
+
 }  // namespace

@@ -111,8 +111,8 @@ inline int bytes_of(const MPI_Status& status) {
 
 /// Sizes around the limits where MPI libraries change their protocol.
 inline constexpr int kSizes[] = {
-    0,    1,    31,   32,    33,    256,    257,           1024,   1025,
-    8191, 8192, 8193, 65535, 65537, 300000, (1 << 20) + 3, 5 << 20};
+    0,    1,    31,   32,    33,    256,    1025,          4095,   4096,
+    4097, 8192, 8193, 65535, 65537, 300000, (1 << 20) + 3, 5 << 20};
 
 /// The sizes that one step of an exchange uses. With many ranks only some
 /// pairs exchange large messages, or two CPUs would take minutes.

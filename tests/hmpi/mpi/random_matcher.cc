@@ -6,11 +6,13 @@
 // All ranks make the same schedule from the seed (random_schedule.h). A receive
 // that names its source must get the message that the schedule says. One with
 // MPI_ANY_SOURCE must get the next message of the source that it got. At the
-// end of each round all messages are received.
+// end of each round all messages are received. Over HMPI some sends are gives
+// and some receives are takes, each meets its like or not.
 //
 // --trace writes FILE.RANK: one line for each message that the rank received,
 // in an order that does not depend on time. So files of runs over two MPI
 // libraries are equal. On failure the program names seed and operation.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -110,6 +112,42 @@ class Comms {
   std::vector<MPI_Comm> handles_;
 };
 
+/// The functions of ownership passing; null over an MPI library alone.
+struct Passing {
+  int (*allocate)(void**, std::size_t) = nullptr;
+  int (*release)(void**) = nullptr;
+  int (*give)(void**, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*) =
+      nullptr;
+  int (*give_blocking)(void**, int, MPI_Datatype, int, int, MPI_Comm) = nullptr;
+  int (*take)(void**, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*) =
+      nullptr;
+  int (*take_blocking)(
+      void**, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status*) = nullptr;
+
+  Passing() {
+    find("OPI_Alloc", allocate);
+    find("OPI_Free", release);
+    find("OPI_Give", give);
+    find("OPI_Give_blocking", give_blocking);
+    find("OPI_Take", take);
+    find("OPI_Take_blocking", take_blocking);
+  }
+
+  /// Whether an operation at this place of a round passes its buffer.
+  bool is_used_at(int place, const Operation& operation) const {
+    const bool has_style = operation.style == Style::kBlocking ||
+                           operation.style == Style::kNonblocking;
+    return give != nullptr && has_style && operation.layout == kNone &&
+           operation.mode == Mode::kStandard && place % 3 == 0;
+  }
+
+ private:
+  template <typename Function>
+  static void find(const char* name, Function& function) {
+    function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  }
+};
+
 /// A buffer and, for a persistent request, the request that is bound to it.
 struct Slot {
   explicit Slot(std::size_t bytes) : buffer(bytes) {}
@@ -126,6 +164,8 @@ struct Slot {
   GuardedBuffer buffer;
   MPI_Request request = MPI_REQUEST_NULL;
   bool is_persistent = false;
+  void* taken = nullptr;  ///< By a take, which needs no buffer.
+  bool is_take = false;
 };
 
 /// Persistent requests that are kept for later operations with the same
@@ -294,6 +334,10 @@ class Runner {
       send_persistent(place, operation, contents);
       return;
     }
+    if (passing_.is_used_at(place, operation)) {
+      give(place, operation, contents);
+      return;
+    }
     MPI_Datatype type = MPI_BYTE;
     int count = sent.size;
     std::size_t bytes = contents.size();
@@ -325,6 +369,45 @@ class Runner {
                                             operation.tag, comm);
     posted.is_done = true;
     posted.slot.reset();
+  }
+
+  void give(int place,
+            const Operation& operation,
+            const std::vector<std::byte>& contents) {
+    const int size = static_cast<int>(contents.size());
+    const MPI_Comm comm = comms_.handle(operation.comm);
+    void* buffer = nullptr;
+    passing_.allocate(&buffer, contents.size());
+    std::copy(contents.begin(), contents.end(),
+              static_cast<std::byte*>(buffer));
+    Posted& posted = post(place, std::make_shared<Slot>(0));
+    if (operation.style == Style::kNonblocking) {
+      passing_.give(&buffer, size, MPI_BYTE, operation.dest, operation.tag,
+                    comm, &posted.request);
+    } else {
+      passing_.give_blocking(&buffer, size, MPI_BYTE, operation.dest,
+                             operation.tag, comm);
+      posted.is_done = true;
+      posted.slot.reset();
+    }
+    CHECK(buffer == nullptr);
+  }
+
+  void take_buffer(int place, const Operation& operation) {
+    const MPI_Comm comm = comms_.handle(operation.comm);
+    Posted& posted = post(place, std::make_shared<Slot>(0));
+    Slot& slot = *posted.slot;
+    slot.is_take = true;
+    if (operation.style == Style::kNonblocking) {
+      passing_.take(&slot.taken, operation.capacity, MPI_BYTE,
+                    source_of(operation), tag_of(operation), comm,
+                    &posted.request);
+    } else {
+      passing_.take_blocking(&slot.taken, operation.capacity, MPI_BYTE,
+                             source_of(operation), tag_of(operation), comm,
+                             &posted.status);
+      done(posted);
+    }
   }
 
   void send_persistent(int place,
@@ -365,6 +448,10 @@ class Runner {
     const MPI_Comm comm = comms_.handle(operation.comm);
     if (operation.style == Style::kPersistent) {
       receive_persistent(place, operation);
+      return;
+    }
+    if (passing_.is_used_at(place, operation)) {
+      take_buffer(place, operation);
       return;
     }
     MPI_Datatype type = MPI_BYTE;
@@ -684,7 +771,13 @@ class Runner {
     const Message& expected = message(index);
     CHECK_STATUS(posted.status, expected.source, expected.tag, expected.size);
     GuardedBuffer& buffer = posted.slot->buffer;
-    if (operation.layout == kNone) {
+    if (posted.slot->is_take) {
+      CHECK_EQUAL(mpi_check::first_difference(
+                      static_cast<std::byte*>(posted.slot->taken),
+                      at(expected.size), seed_of_message(expected)),
+                  at(expected.size));
+      passing_.release(&posted.slot->taken);
+    } else if (operation.layout == kNone) {
       CHECK_CONTENTS(buffer, expected.size, seed_of_message(expected));
     } else {
       const auto stream = layouts_[at(operation.layout)].gather(
@@ -761,6 +854,7 @@ class Runner {
   std::vector<Layout> layouts_;
   Comms comms_;
   PersistentRequests persistent_;
+  Passing passing_;
   std::vector<std::byte> attached_;
   const Round* round_ = nullptr;
   int round_number_ = 0;
