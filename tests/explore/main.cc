@@ -1,0 +1,235 @@
+// The command line of the explorer. Each scenario runs in a process of its own.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "explore/choosers.h"
+#include "explore/exploration.h"
+#include "explore/report.h"
+
+namespace explore {
+
+namespace {
+
+struct Options {
+  std::string pattern;
+  std::string mode = "near";  ///< One, or several between commas.
+  int bound = 3;
+  std::size_t limit = 100'000;
+  std::size_t random = 0;  ///< Schedules by random priorities; 0: depth first.
+  std::uint64_t seed = 1;
+  bool is_replay = false;
+  Departures departures;
+  int victim = -1;
+  std::uint64_t death = 0;
+};
+
+Mode mode_of(const std::string& name) {
+  Mode mode;
+  mode.is_near = name == "near";
+  mode.is_torn = name == "torn" || name == "weak";
+  mode.is_backwards = name == "weak";
+  return mode;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+/// Leaves out one departure after the other as long as the schedule fails.
+Departures shrink(Exploration& exploration, Departures departures) {
+  for (bool has_shrunk = true; has_shrunk;) {
+    has_shrunk = false;
+    for (const auto& [step, index] : departures) {
+      Departures fewer = departures;
+      fewer.erase(step);
+      Replay replay(fewer);
+      End end = End::kDone;
+      if (!exploration.run(replay, end).empty()) {
+        departures = fewer;
+        has_shrunk = true;
+        break;
+      }
+    }
+  }
+  return departures;
+}
+
+void report(Exploration& exploration,
+            const Options& options,
+            const Departures& departures) {
+  Trace trace;
+  Replay replay(departures);
+  End end = End::kDone;
+  exploration.record(&trace);
+  const std::string wrong = exploration.run(replay, end);
+  exploration.record(nullptr);
+  print_schedule(exploration, trace);
+  std::printf("  %s\n", wrong.empty() ? "nothing is wrong" : wrong.c_str());
+  std::string death;
+  if (options.victim >= 0) {
+    death = " --death " + std::to_string(options.victim) + ":" +
+            std::to_string(options.death);
+  }
+  std::printf("  again: explore %s --mode %s%s --replay %s\n",
+              exploration.scenario().name.c_str(), options.mode.c_str(),
+              death.c_str(), text_of(departures).c_str());
+}
+
+/// What a search has done.
+struct Result {
+  std::size_t schedules = 0;
+  std::size_t whole = 0;  ///< Not ended early as equal to another one.
+  bool is_complete = false;
+  std::string wrong;
+};
+
+/// All schedules, from the beginning again when words turn out to be contended.
+Result search_depth_first(Exploration& exploration, const Options& options) {
+  Result result;
+  do {
+    DepthFirst chooser(options.bound);
+    bool has_next = true;
+    while (has_next && result.schedules < options.limit) {
+      End end = End::kDone;
+      result.wrong = exploration.run(chooser, end);
+      ++result.schedules;
+      result.whole += end == End::kCut ? 0 : 1;
+      if (!result.wrong.empty()) {
+        return result;
+      }
+      has_next = chooser.next();
+    }
+    result.is_complete = !has_next;
+  } while (exploration.world().contention().grow() && result.is_complete);
+  return result;
+}
+
+Result search_randomly(Exploration& exploration, const Options& options) {
+  Result result;
+  std::size_t length = 50;
+  while (result.schedules < options.random && result.wrong.empty()) {
+    RandomPriorities chooser(options.seed + result.schedules, options.bound,
+                             length);
+    End end = End::kDone;
+    result.wrong = exploration.run(chooser, end);
+    length = chooser.length();
+    ++result.schedules;
+    ++result.whole;
+    exploration.world().contention().grow();
+  }
+  result.is_complete = true;
+  return result;
+}
+
+/// Runs schedules until one fails. Returns whether none has.
+bool explore_all(Exploration& exploration, const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const Result result = options.random != 0
+                            ? search_randomly(exploration, options)
+                            : search_depth_first(exploration, options);
+  std::printf(
+      "%-4s %-32s %-4s %7zu schedules, %7zu whole, %6.0f a second%s\n",
+      result.wrong.empty() ? "ok" : "FAIL", exploration.scenario().name.c_str(),
+      options.mode.c_str(), result.schedules, result.whole,
+      static_cast<double>(result.schedules) / seconds_since(start),
+      result.wrong.empty() && !result.is_complete ? ", limit reached" : "");
+  if (result.wrong.empty()) {
+    return true;
+  }
+  std::printf("  %s\n", result.wrong.c_str());
+  // From here on each single step is a step of the schedule.
+  Follow follow(exploration.world().processes());
+  exploration.world().contention().take_everything();
+  End end = End::kDone;
+  if (exploration.run(follow, end).empty()) {
+    std::printf("  the schedule does not repeat itself step by step\n");
+  }
+  report(exploration, options, shrink(exploration, follow.departures()));
+  return false;
+}
+
+/// In a process of its own: the exploration of one scenario.
+bool explore_one(const Scenario& scenario, const Options& options) {
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Exploration exploration(scenario, mode_of(options.mode), EXPLORE_IMAGE);
+    exploration.kill(options.victim, options.death);
+    bool is_good = true;
+    if (options.is_replay) {
+      exploration.world().contention().take_everything();
+      report(exploration, options, options.departures);
+    } else {
+      is_good = explore_all(exploration, options);
+    }
+    std::fflush(stdout);
+    ::_exit(is_good ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!WIFEXITED(status)) {
+    std::printf("FAIL %s %s: ended by signal %d\n", scenario.name.c_str(),
+                options.mode.c_str(), WTERMSIG(status));
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+Options options_in(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const char* value = i + 1 < argc ? argv[i + 1] : "";
+    if (word.rfind("--", 0) != 0) {
+      options.pattern = word;
+      continue;
+    }
+    ++i;
+    if (word == "--mode") options.mode = value;
+    if (word == "--bound")
+      options.bound = static_cast<int>(std::strtol(value, nullptr, 10));
+    if (word == "--limit") options.limit = std::strtoull(value, nullptr, 10);
+    if (word == "--random") options.random = std::strtoull(value, nullptr, 10);
+    if (word == "--seed") options.seed = std::strtoull(value, nullptr, 10);
+    if (word == "--replay") {
+      options.is_replay = true;
+      options.departures = departures_in(value);
+    }
+    if (word == "--death") {
+      options.victim = static_cast<int>(std::strtol(value, nullptr, 10));
+      const char* step = std::strchr(value, ':');
+      options.death =
+          step == nullptr ? 1 : std::strtoull(step + 1, nullptr, 10);
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+}  // namespace explore
+
+int main(int argc, char** argv) {
+  explore::Options options = explore::options_in(argc, argv);
+  const std::string modes = options.mode;
+  bool is_good = true;
+  for (std::size_t at = 0; at < modes.size();) {
+    const std::size_t end = std::min(modes.find(',', at), modes.size());
+    options.mode = modes.substr(at, end - at);
+    at = end + 1;
+    for (const explore::Scenario& scenario : explore::all_scenarios()) {
+      if (scenario.name.find(options.pattern) != std::string::npos) {
+        is_good = explore::explore_one(scenario, options) && is_good;
+      }
+    }
+  }
+  return is_good ? 0 : 1;
+}

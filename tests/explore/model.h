@@ -1,0 +1,41 @@
+// What each structure does when its operations come one after the other.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "explore/program.h"
+
+namespace explore {
+
+/// A structure of the standard library with the operations of operations.h.
+class Model {
+ public:
+  Model() = default;
+  Model& operator=(const Model&) = delete;
+  virtual ~Model() = default;
+
+  virtual std::unique_ptr<Model> copy() const = 0;
+
+  /// Does an operation and returns its result.
+  virtual std::uint64_t run(const Operation& operation) = 0;
+
+  /// The content, as Program::dump() has it.
+  virtual std::vector<std::uint64_t> dump() const = 0;
+
+  /// Whether the result of the operation is not promised to be that of one
+  /// moment. It is then not compared.
+  virtual bool is_loose(const Operation& /*operation*/) const { return false; }
+
+  virtual std::string text_of(const Operation& operation) const = 0;
+
+ protected:
+  Model(const Model&) = default;
+};
+
+/// The model of a kind of structure; null: there is none.
+std::unique_ptr<Model> new_model(const std::string& structure);
+
+}  // namespace explore
