@@ -18,6 +18,9 @@ namespace explore {
 
 namespace {
 
+/// Seconds that a scenario may take.
+constexpr unsigned kMostSeconds = 100;
+
 struct Options {
   std::string pattern;
   std::string mode = "near";  ///< One, or several between commas.
@@ -29,6 +32,8 @@ struct Options {
   Departures departures;
   int victim = -1;
   std::uint64_t death = 0;
+  std::string image = EXPLORE_IMAGE;
+  bool is_failure_wanted = false;  ///< The image has a planted error.
 };
 
 Mode mode_of(const std::string& name) {
@@ -162,7 +167,8 @@ bool explore_one(const Scenario& scenario, const Options& options) {
   std::fflush(stdout);
   const pid_t child = ::fork();
   if (child == 0) {
-    Exploration exploration(scenario, mode_of(options.mode), EXPLORE_IMAGE);
+    ::alarm(kMostSeconds);  // for a loop that never calls the library
+    Exploration exploration(scenario, mode_of(options.mode), options.image);
     exploration.kill(options.victim, options.death);
     bool is_good = true;
     if (options.is_replay) {
@@ -183,6 +189,18 @@ bool explore_one(const Scenario& scenario, const Options& options) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/// Whether a name contains one of the texts between the commas of a pattern.
+bool is_wanted(const std::string& name, const std::string& pattern) {
+  for (std::size_t at = 0; at <= pattern.size();) {
+    const std::size_t end = std::min(pattern.find(',', at), pattern.size());
+    if (name.find(pattern.substr(at, end - at)) != std::string::npos) {
+      return true;
+    }
+    at = end + 1;
+  }
+  return false;
+}
+
 Options options_in(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
@@ -193,6 +211,10 @@ Options options_in(int argc, char** argv) {
       continue;
     }
     ++i;
+    if (word == "--image") options.image = value;
+    if (word == "--wants") {
+      options.is_failure_wanted = std::strcmp(value, "failure") == 0;
+    }
     if (word == "--mode") options.mode = value;
     if (word == "--bound")
       options.bound = static_cast<int>(std::strtol(value, nullptr, 10));
@@ -226,10 +248,10 @@ int main(int argc, char** argv) {
     options.mode = modes.substr(at, end - at);
     at = end + 1;
     for (const explore::Scenario& scenario : explore::all_scenarios()) {
-      if (scenario.name.find(options.pattern) != std::string::npos) {
+      if (explore::is_wanted(scenario.name, options.pattern)) {
         is_good = explore::explore_one(scenario, options) && is_good;
       }
     }
   }
-  return is_good ? 0 : 1;
+  return is_good != options.is_failure_wanted ? 0 : 1;
 }

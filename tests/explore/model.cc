@@ -41,6 +41,7 @@ class DequeModel : public Model {
         all_.erase(position(operation.a));
         break;
       case deque::kClear: all_.clear(); break;
+      case deque::kFirst: return all_.empty() ? kFailure : all_.front();
       default: break;
     }
     return kNothing;
@@ -54,7 +55,7 @@ class DequeModel : public Model {
     static constexpr const char* kNames[deque::kCodes] = {
         "push_back", "push_front", "pop_back", "pop_front",
         "take_back", "take_front", "size",     "insert",
-        "erase",     "clear",      "reserve"};
+        "erase",     "clear",      "reserve",  "first"};
     std::string name = kNames[operation.code];
     switch (operation.code) {
       case deque::kPushBack:

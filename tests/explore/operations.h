@@ -20,7 +20,8 @@ enum Code : std::uint16_t {
   kInsert,     ///< a: the element, b: its position.
   kErase,      ///< a: the position.
   kClear,
-  kReserve,  ///< a: elements.
+  kReserve,    ///< a: elements.
+  kFirst,      ///< Returns the first element, read from its address.
   kCodes
 };
 

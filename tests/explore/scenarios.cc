@@ -124,6 +124,63 @@ void add_lists(std::vector<Scenario>& all) {
   all.push_back(merges);
 }
 
+/// Three ranks, and programs of two operations: waiters behind a front, and
+/// memory that is used again.
+void add_longer(std::vector<Scenario>& all) {
+  const auto add = [&](const char* name, const char* structure,
+                       std::uint64_t variant, std::vector<Operation> before,
+                       std::vector<std::vector<Operation>> programs) {
+    Scenario scenario;
+    scenario.name = name;
+    scenario.structure = structure;
+    scenario.variant = variant;
+    scenario.before = std::move(before);
+    scenario.programs = std::move(programs);
+    all.push_back(scenario);
+  };
+  const Operation push{deque::kPushBack, 10, 0};
+  const Operation take{deque::kTakeFront, 0, 0};
+  const std::vector<Operation> full = {{deque::kPushBack, 1, 0},
+                                       {deque::kPushBack, 2, 0},
+                                       {deque::kPushBack, 3, 0},
+                                       {deque::kPushBack, 4, 0}};
+  add("deque.three_ranks", "deque", 0, {}, {{push}, {push}, {take}});
+  add("deque.twice", "deque", 0, {}, {{push, take}, {push, take}});
+  add("deque.grow+first", "deque", 0, full,
+      {{push}, {{deque::kFirst, 0, 0}}});
+
+  const Operation insert{map::kInsert, 1, 10};
+  const Operation other{map::kInsert, 2, 20};
+  const Operation remove{map::kRemove, 1, 0};
+  const Operation retrieve{map::kRetrieve, 1, 0};
+  const std::vector<Operation> with = {{map::kInsert, 1, 5}};
+  add("map.three_ranks", "map", 0, {}, {{insert}, {insert}, {remove}});
+  add("map.all_ranks", "map", map::kAllRanks, {},
+      {{insert, other}, {other, insert}});
+  add("map.reuse+retrieve", "map", 0, with, {{remove, other}, {retrieve}});
+  add("map.reuse_keys+retrieve", "map", map::kLargeKeys, with,
+      {{remove, other}, {retrieve}});
+  add("map.reuse_values+retrieve", "map", map::kLargeValues, with,
+      {{remove, other}, {retrieve}});
+  add("map.again+retrieve", "map", map::kLargeValues, with,
+      {{remove, insert}, {retrieve}});
+
+  const Operation append{vector::kPushBack, 10, 0};
+  add("vector.three_ranks", "vector", 0, {}, {{append}, {append}, {append}});
+  add("vector.three_changes", "vector", 0, {{vector::kPushBack, 1, 0}},
+      {{append}, {{vector::kPopBack, 0, 0}}, {{vector::kInsert, 12, 0}}});
+  add("vector.twice", "vector", 0, {}, {{append, append}, {append, append}});
+
+  const Operation near{list::kPushBack, 10, 0};
+  const Operation far{list::kPushFront, 11, 1};
+  add("list.three_ranks", "list", 0, {},
+      {{near}, {far}, {{list::kPopFront, 0, 0}}});
+  add("list.erase+insert", "list", 0,
+      {{list::kPushBack, 1, 0}, {list::kPushBack, 2, 1}},
+      {{{list::kRemember, 0, 0}, {list::kErase, 0, 0}},
+       {{list::kPushFront, 11, 0}, {list::kPopBack, 0, 0}}});
+}
+
 void add_heaps(std::vector<Scenario>& all) {
   constexpr std::uint64_t kSmall = 64;
   constexpr std::uint64_t kHalfSpan = 8192;  // two blocks of a span
@@ -188,6 +245,7 @@ std::vector<Scenario> all_scenarios() {
   add_maps(all);
   add_vectors(all);
   add_lists(all);
+  add_longer(all);
   add_heaps(all);
   add_channels(all);
   return all;

@@ -54,6 +54,7 @@ class DequeProgram : public Program {
       case deque::kReserve:
         acp_reserve_deque(deque_, operation.a * kElement);
         break;
+      case deque::kFirst: return unless_failed(element(0));
       default: return kFailure;
     }
     return unless_failed(kNothing);
@@ -62,11 +63,7 @@ class DequeProgram : public Program {
   std::size_t dump(std::uint64_t* to, std::size_t most) override {
     const std::size_t count = std::min<std::size_t>(size(), most);
     for (std::size_t i = 0; i < count; ++i) {
-      const acp_ga_t element =
-          acp_at_deque(deque_, static_cast<int>(i * kElement));
-      acp_complete(
-          acp_copy(own_ga(kContent), element, kElement, ACP_HANDLE_NULL));
-      to[i] = number_in(own_words(kContent));
+      to[i] = element(i);
     }
     return count;
   }
@@ -74,6 +71,13 @@ class DequeProgram : public Program {
   void destroy() override { acp_destroy_deque(deque_); }
 
  private:
+  std::uint64_t element(std::size_t position) const {
+    const acp_ga_t at =
+        acp_at_deque(deque_, static_cast<int>(position * kElement));
+    acp_complete(acp_copy(own_ga(kContent), at, kElement, ACP_HANDLE_NULL));
+    return number_in(own_words(kContent));
+  }
+
   std::size_t size() const {
     return static_cast<std::size_t>(acp_end_deque(deque_).index) / kElement;
   }

@@ -1,0 +1,234 @@
+# Copies of middle-layer sources with one answer to an attack taken out. Each makes
+# an exploration fail, or the explorer would not see such an error. The product is
+# compiled from src alone.
+
+# explore_mutant(NAME FILE SCENARIO MODE OLD NEW): replaces OLD by NEW in a file of
+# src/middle. The text has to be there exactly once, so a mutant is never empty.
+function(explore_mutant name file scenario mode old new)
+  set(source ${PROJECT_SOURCE_DIR}/src/middle/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+  file(READ ${source} text)
+  string(FIND "${text}" "${old}" first)
+  string(FIND "${text}" "${old}" last REVERSE)
+  if(first EQUAL -1 OR NOT first EQUAL last)
+    message(FATAL_ERROR "mutant ${name}: its text is not in ${file} exactly once")
+  endif()
+  string(REPLACE "${old}" "${new}" text "${text}")
+  set(copy ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}.cc)
+  file(CONFIGURE OUTPUT ${copy} CONTENT "${text}" @ONLY)
+
+  set(target explore_mutant_${name})
+  add_library(${target} SHARED ${copy}
+    $<TARGET_OBJECTS:explore_programs>
+    $<FILTER:$<TARGET_OBJECTS:acp_middle>,EXCLUDE,/${file}\\.o$>)
+  explore_link_image(${target})
+  # A mutant may leave a variable without use.
+  set_source_files_properties(${copy} PROPERTIES COMPILE_OPTIONS -w)
+  target_link_options(${target} PRIVATE -Wl,--strip-debug)
+  set(images)
+  foreach(rank IN ITEMS 0 1 2)
+    set(image ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}${rank}.so)
+    add_custom_command(OUTPUT ${image} DEPENDS ${target}
+      COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:${target}> ${image})
+    list(APPEND images ${image})
+  endforeach()
+  add_custom_target(${target}_images DEPENDS ${images})
+  add_dependencies(explore_mutants ${target}_images)
+  add_test(NAME explore.mutant.${name}
+    COMMAND explore ${scenario} --mode ${mode} --wants failure
+      --image ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name})
+  set_tests_properties(explore.mutant.${name} PROPERTIES
+    TIMEOUT 120 LABELS explore)
+endfunction()
+
+add_custom_target(explore_mutants ALL)
+
+# ---- docs/containers.md, "Waiting for a lock" -------------------------------
+
+# A holder does not look for a front after it has unlocked.
+explore_mutant(holder_does_not_look structure/wait_queue.cc
+  deque.push_back+push_back near
+  "front_seen_ = is_front_ && has_others_ ? nullptr : chain.get(front_word(), 8);"
+  "front_seen_ = nullptr;")
+
+# A front tries before it announces itself.
+explore_mutant(front_tries_first structure/control.cc
+  deque.push_back+push_back near
+  "  turn_.announce_in(chain);
+  const std::uint64_t* free = chain.cas8(call_.sync(), 0, me());
+  const std::uint64_t* left =
+      turn_.is_front() ? chain.cas8(call_.sync(), kForQueue, me()) : free;
+"
+  "  const std::uint64_t* free = chain.cas8(call_.sync(), 0, me());
+  const std::uint64_t* left =
+      turn_.is_front() ? chain.cas8(call_.sync(), kForQueue, me()) : free;
+  turn_.announce_in(chain);
+")
+
+# A front that leaves does not notice a waiter that has just come.
+explore_mutant(front_forgets_successor structure/wait_queue.cc
+  deque.three_ranks near
+  "is_front_ && (old_tail_ == nullptr || *old_tail_ != me_);"
+  "is_front_ && old_tail_ == nullptr;")
+
+# A front empties the queue before it removes its own name.
+explore_mutant(tail_before_front structure/wait_queue.cc
+  deque.three_ranks near
+  "      chain.put8(front_word(), 0);
+      old_tail_ = chain.cas8(tail_word(), me_, 0);"
+  "      old_tail_ = chain.cas8(tail_word(), me_, 0);
+      chain.put8(front_word(), 0);")
+
+# A front counts the wake-ups after its try, and misses one.
+explore_mutant(front_counts_late structure/wait_queue.cc
+  deque.push_back+push_back near
+  "  return is_front_ ? wait_word(offsetof(WaitNode, looks), looks_, holder)"
+  "  return is_front_ ? wait_word(offsetof(WaitNode, looks),
+                               load(scratch_->node().looks), holder)")
+
+# A node keeps the state of its last wait.
+explore_mutant(node_keeps_state structure/wait_queue.cc
+  deque.twice,deque.three_ranks near
+  "  store(node.state, kBehind);
+" "")
+
+# A late look wakes no waiter.
+explore_mutant(late_look_is_lost structure/late_looks.cc
+  map.present.insert+insert far
+  "  if (!wake_front(site_, front)) {" "  if (false) {")
+
+# A lock that was left for the queue is not taken by its front.
+explore_mutant(front_cannot_take structure/control.cc
+  deque.three_ranks near
+  "turn_.is_front() ? chain.cas8(call_.sync(), kForQueue, me()) : free;"
+  "free;")
+
+# ---- docs/containers.md, "Attacks, and why they fail" -------------------------
+
+# A change does not wait for the pushes before it.
+explore_mutant(change_ignores_pushes vector/vector.cc
+  vector.push_back+insert near
+  "  bool is_limited = reserved <= shape.capacity;
+"
+  "  if (reserved <= shape.capacity) {
+    shape.size = reserved;
+    return true;
+  }
+  bool is_limited = false;
+")
+
+# A push takes the fields of a later version.
+explore_mutant(push_takes_later_fields vector/vector.cc
+  vector.push_back+pop_back,vector.full.push_back+clear near
+  "if (!view.is_whole() || !old.is_of(view.version())) {"
+  "if (!view.is_whole()) {")
+
+# A push takes the fields of two versions.
+explore_mutant(push_takes_torn_fields vector/vector.cc
+  vector.full.push_back+push_back2,vector.full.push_back+reserve torn
+  "if (!view.is_whole() || !old.is_of(view.version())) {"
+  "if (!old.is_of(view.version())) {")
+
+# The push that grows a vector does not say where its reservation begins.
+explore_mutant(growth_has_no_limit vector/vector.cc
+  vector.full.push_back+insert,vector.full.push_back+pop_back near
+  "      chain.put8(call_.word(structure::kFieldWord + kPushLimit), limit);
+" "")
+
+# A reader takes fields of two versions.
+explore_mutant(reader_takes_torn_fields structure/control.cc
+  deque.grow+first torn
+  "    if (__builtin_expect(view.is_whole(), 1)) {"
+  "    if (true) {")
+
+# Both versions are written before the fields.
+explore_mutant(versions_before_fields structure/control.cc
+  deque.grow+first torn
+  "  chain.put_words(call.word(kFieldWord), fields, kFields);
+  chain.put8(call.word(kEndWord), version);"
+  "  chain.put8(call.word(kEndWord), version);
+  chain.put_words(call.word(kFieldWord), fields, kFields);")
+
+# A search takes a bucket of two versions.
+explore_mutant(search_takes_torn_bucket table/table.cc
+  map.reuse+retrieve torn
+  "view.is_whole() ? find_in(scratch, key, words, entry) : Match::kChanged;"
+  "find_in(scratch, key, words, entry);")
+
+# A bucket has its end version before its change.
+explore_mutant(bucket_ends_first table/locked_buckets.cc
+  map.reuse+retrieve torn
+  "  chain.put8(at_ + offsetof(Bucket, begin), version);
+"
+  "  chain.put8(at_ + offsetof(Bucket, begin), version);
+  chain.put8(at_ + offsetof(Bucket, end), version);
+")
+
+# The value of a large pair is not checked to be still that of the key.
+explore_mutant(copy_ignores_removal table/table.cc
+  map.reuse_values+retrieve near
+  "return *serial == found.serial ? Match::kYes : Match::kChanged;"
+  "return Match::kYes;")
+
+# A large key is not checked to be still there.
+explore_mutant(key_ignores_removal table/entries.cc
+  map.reuse_keys+retrieve near
+  "if (*before != area.serial || *after != area.serial) {"
+  "if (false) {")
+
+# A bucket is not locked.
+explore_mutant(bucket_is_not_locked table/locked_buckets.cc
+  map.absent.insert+insert near
+  "result.free = chain.cas8(bucket, locked_by(uid, 0), locked_by(uid, me()));"
+  "result.free = chain.cas8(bucket, locked_by(uid, 0), locked_by(uid, 0));")
+
+# merge(a, b) and merge(b, a) lock in the order of their arguments.
+explore_mutant(merges_lock_as_named list/two_lists.cc
+  list.merge+merge_back near
+  "      : lower_(call1.control < call2.control ? call1 : call2),
+        upper_(call1.control < call2.control ? call2 : call1),
+        is_swapped_(call1.control >= call2.control) {}"
+  "      : lower_(call1), upper_(call2), is_swapped_(false) {}")
+
+# A call does not wait for its chain, and uses the scratch again.
+explore_mutant(chain_is_not_awaited structure/chain.cc
+  deque.push_back+push_back far
+  "  return acpx_complete_timeout(handle, -1) == 0 || !is_end_of_job(acp_errno);"
+  "  return true;")
+
+# ---- docs/malloc.md, "Attacks, and why they fail" -----------------------------
+
+# A free into a span that is being unlisted is lost.
+explore_mutant(unlisting_loses_free malloc/spans.cc
+  malloc.half_span near
+  "  if (bits == kListed) {
+    return Outcome::kDone;
+  }
+  const Outcome outcome = list(size_class, {&head, 1});"
+  "  const Outcome outcome = Outcome::kDone;")
+
+# A chunk is made whole while pages are taken of it.
+explore_mutant(chunk_whole_too_soon malloc/page_runs.cc
+  malloc.run,malloc.mixed near
+  "  return old == kAllPages ? return_chunks(chunk, 1) : Outcome::kDone;"
+  "  return return_chunks(chunk, 1);")
+
+# A claim does not notice chunks that another rank has.
+explore_mutant(claims_overlap malloc/page_runs.cc
+  malloc.large.allocate+allocate near
+  "    if (old != expected) {
+      const Outcome undone ="
+  "    if (false) {
+      const Outcome undone =")
+
+# A span that others take from is dissolved.
+explore_mutant(dissolves_in_use malloc/spans.cc
+  malloc.half_span,malloc.small near
+  "  is_dissolved = old == full;" "  is_dissolved = true;")
+
+# Two frees that fill a span both list it.
+explore_mutant(both_list_span malloc/spans.cc
+  malloc.half_span,malloc.small near
+  "    if ((seen[i] & kListed) != 0) {
+      continue;
+    }" "")
