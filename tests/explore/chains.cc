@@ -280,7 +280,9 @@ void World::look_at_words(Chain& chain) const {
   // Ranges that overlap are copied as memmove does.
   const bool overlaps =
       local != nullptr && remote < local + bytes && local < remote + bytes;
-  chain.is_backwards = overlaps ? remote > local : mode_.is_backwards;
+  chain.is_backwards = overlaps                ? remote > local
+                       : op.opcode == ACPX_GET ? mode_.has_backward_gets
+                                               : mode_.has_backward_puts;
   for (std::size_t at = 0; remote != nullptr && at < bytes; at += 8) {
     const std::size_t some = std::min<std::size_t>(8, bytes - at);
     chain.seen.push_back((op.flags & ACPX_SIGNAL) != 0 ||

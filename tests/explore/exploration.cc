@@ -101,8 +101,19 @@ void Exploration::prepare() {
       }
     }
   });
-  for (const Operation& operation : scenario_.before) {
-    before_->run(operation);
+  world_.run_plainly([&](int rank) {
+    const InRank inside(true);
+    Program& program = *world_.image(rank).program(scenario_.structure.c_str());
+    if (rank == 1) {
+      for (const Operation& operation : scenario_.before1) {
+        program.run(operation);
+      }
+    }
+  });
+  for (const auto* operations : {&scenario_.before, &scenario_.before1}) {
+    for (const Operation& operation : *operations) {
+      before_->run(operation);
+    }
   }
 }
 

@@ -39,8 +39,10 @@ struct Options {
 Mode mode_of(const std::string& name) {
   Mode mode;
   mode.is_near = name == "near";
-  mode.is_torn = name == "torn" || name == "weak";
-  mode.is_backwards = name == "weak";
+  mode.has_backward_puts = name == "reverse";
+  mode.has_backward_gets = name == "weak";
+  mode.is_torn =
+      name == "torn" || mode.has_backward_puts || mode.has_backward_gets;
   return mode;
 }
 

@@ -280,7 +280,12 @@ class HeapModel : public Model {
   }
 
   std::uint64_t run(const Operation& operation) override {
-    blocks_ += operation.code == heap::kAllocate ? 1 : 0;
+    if (operation.code == heap::kAllocateLast && blocks_ == 2) {
+      return kFailure;
+    }
+    const bool allocates = operation.code == heap::kAllocate ||
+                           operation.code == heap::kAllocateLast;
+    blocks_ += allocates ? 1 : 0;
     blocks_ -= operation.code == heap::kFree ? 1 : 0;
     return kNothing;
   }
@@ -288,7 +293,8 @@ class HeapModel : public Model {
   std::vector<std::uint64_t> dump() const override { return {1, blocks_}; }
 
   std::string text_of(const Operation& operation) const override {
-    return operation.code == heap::kAllocate
+    return operation.code == heap::kAllocate ||
+                   operation.code == heap::kAllocateLast
                ? "allocate(" + std::to_string(operation.a) + " on rank " +
                      std::to_string(operation.b) + ")"
            : operation.code == heap::kFree

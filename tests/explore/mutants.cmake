@@ -88,7 +88,7 @@ explore_mutant(front_counts_late structure/wait_queue.cc
 
 # A node keeps the state of its last wait.
 explore_mutant(node_keeps_state structure/wait_queue.cc
-  deque.twice,deque.three_ranks near
+  deque.three_twice near
   "  store(node.state, kBehind);
 " "")
 
@@ -119,15 +119,9 @@ explore_mutant(change_ignores_pushes vector/vector.cc
 
 # A push takes the fields of a later version.
 explore_mutant(push_takes_later_fields vector/vector.cc
-  vector.push_back+pop_back,vector.full.push_back+clear near
+  vector.full.push_back+push_back2 near
   "if (!view.is_whole() || !old.is_of(view.version())) {"
   "if (!view.is_whole()) {")
-
-# A push takes the fields of two versions.
-explore_mutant(push_takes_torn_fields vector/vector.cc
-  vector.full.push_back+push_back2,vector.full.push_back+reserve torn
-  "if (!view.is_whole() || !old.is_of(view.version())) {"
-  "if (!old.is_of(view.version())) {")
 
 # The push that grows a vector does not say where its reservation begins.
 explore_mutant(growth_has_no_limit vector/vector.cc
@@ -137,13 +131,13 @@ explore_mutant(growth_has_no_limit vector/vector.cc
 
 # A reader takes fields of two versions.
 explore_mutant(reader_takes_torn_fields structure/control.cc
-  deque.grow+first torn
+  deque.move+first torn
   "    if (__builtin_expect(view.is_whole(), 1)) {"
   "    if (true) {")
 
 # Both versions are written before the fields.
 explore_mutant(versions_before_fields structure/control.cc
-  deque.grow+first torn
+  deque.move+first torn
   "  chain.put_words(call.word(kFieldWord), fields, kFields);
   chain.put8(call.word(kEndWord), version);"
   "  chain.put8(call.word(kEndWord), version);
@@ -157,7 +151,7 @@ explore_mutant(search_takes_torn_bucket table/table.cc
 
 # A bucket has its end version before its change.
 explore_mutant(bucket_ends_first table/locked_buckets.cc
-  map.reuse+retrieve torn
+  map.reuse+retrieve2 weak
   "  chain.put8(at_ + offsetof(Bucket, begin), version);
 "
   "  chain.put8(at_ + offsetof(Bucket, begin), version);
@@ -169,12 +163,6 @@ explore_mutant(copy_ignores_removal table/table.cc
   map.reuse_values+retrieve near
   "return *serial == found.serial ? Match::kYes : Match::kChanged;"
   "return Match::kYes;")
-
-# A large key is not checked to be still there.
-explore_mutant(key_ignores_removal table/entries.cc
-  map.reuse_keys+retrieve near
-  "if (*before != area.serial || *after != area.serial) {"
-  "if (false) {")
 
 # A bucket is not locked.
 explore_mutant(bucket_is_not_locked table/locked_buckets.cc
@@ -200,7 +188,7 @@ explore_mutant(chain_is_not_awaited structure/chain.cc
 
 # A free into a span that is being unlisted is lost.
 explore_mutant(unlisting_loses_free malloc/spans.cc
-  malloc.half_span near
+  malloc.full_span near
   "  if (bits == kListed) {
     return Outcome::kDone;
   }
@@ -223,12 +211,12 @@ explore_mutant(claims_overlap malloc/page_runs.cc
 
 # A span that others take from is dissolved.
 explore_mutant(dissolves_in_use malloc/spans.cc
-  malloc.half_span,malloc.small near
+  malloc.sweep near
   "  is_dissolved = old == full;" "  is_dissolved = true;")
 
 # Two frees that fill a span both list it.
 explore_mutant(both_list_span malloc/spans.cc
-  malloc.half_span,malloc.small near
+  malloc.unlisted_span near
   "    if ((seen[i] & kListed) != 0) {
       continue;
     }" "")

@@ -92,6 +92,7 @@ enum Code : std::uint16_t {
   kAllocate,  ///< a: bytes, b: rank.
   kFree,      ///< a: number of the block among those of rank b.
   kTrim,
+  kAllocateLast,  ///< As kAllocate, where the heap has room for two blocks.
   kCodes
 };
 

@@ -14,7 +14,8 @@ struct Scenario {
   std::string name;
   std::string structure;
   std::uint64_t variant = 0;
-  std::vector<Operation> before;  ///< Done by rank 0 before each schedule.
+  std::vector<Operation> before;  ///< Done by rank 0 before each schedule ...
+  std::vector<Operation> before1;  ///< ... and then these by rank 1.
   std::vector<std::vector<Operation>> programs;  ///< Of each rank.
   bool has_cache = true;   ///< Ranks keep free blocks of the heaps ...
   bool is_warm = true;     ///< ... and have some at the beginning.

@@ -129,8 +129,10 @@ void add_lists(std::vector<Scenario>& all) {
 void add_longer(std::vector<Scenario>& all) {
   const auto add = [&](const char* name, const char* structure,
                        std::uint64_t variant, std::vector<Operation> before,
-                       std::vector<std::vector<Operation>> programs) {
+                       std::vector<std::vector<Operation>> programs,
+                       bool has_cache = true) {
     Scenario scenario;
+    scenario.has_cache = has_cache;
     scenario.name = name;
     scenario.structure = structure;
     scenario.variant = variant;
@@ -146,8 +148,11 @@ void add_longer(std::vector<Scenario>& all) {
                                        {deque::kPushBack, 4, 0}};
   add("deque.three_ranks", "deque", 0, {}, {{push}, {push}, {take}});
   add("deque.twice", "deque", 0, {}, {{push, take}, {push, take}});
-  add("deque.grow+first", "deque", 0, full,
-      {{push}, {{deque::kFirst, 0, 0}}});
+  add("deque.three_twice", "deque", 0, {}, {{push, push}, {push, push}, {push}});
+  // The body is moved to its middle, and the offset of the first byte changes.
+  std::vector<Operation> late = full;
+  late.insert(late.end(), 3, take);
+  add("deque.move+first", "deque", 0, late, {{push}, {{deque::kFirst, 0, 0}}});
 
   const Operation insert{map::kInsert, 1, 10};
   const Operation other{map::kInsert, 2, 20};
@@ -158,12 +163,15 @@ void add_longer(std::vector<Scenario>& all) {
   add("map.all_ranks", "map", map::kAllRanks, {},
       {{insert, other}, {other, insert}});
   add("map.reuse+retrieve", "map", 0, with, {{remove, other}, {retrieve}});
+  add("map.reuse+retrieve2", "map", 0, with,
+      {{remove, other}, {{map::kRetrieve, 2, 0}}});
+  // Without a cache, the block that was freed is the next that is allocated.
   add("map.reuse_keys+retrieve", "map", map::kLargeKeys, with,
-      {{remove, other}, {retrieve}});
+      {{remove, other}, {retrieve}}, false);
   add("map.reuse_values+retrieve", "map", map::kLargeValues, with,
-      {{remove, other}, {retrieve}});
+      {{remove, other}, {retrieve}}, false);
   add("map.again+retrieve", "map", map::kLargeValues, with,
-      {{remove, insert}, {retrieve}});
+      {{remove, insert}, {retrieve}}, false);
 
   const Operation append{vector::kPushBack, 10, 0};
   add("vector.three_ranks", "vector", 0, {}, {{append}, {append}, {append}});
@@ -213,6 +221,21 @@ void add_heaps(std::vector<Scenario>& all) {
     add((text + ".free+allocate_last").c_str(), {allocate, allocate},
         {{{heap::kFree, 0, 0}, allocate}, {{heap::kFree, 1, 0}, allocate}});
   }
+  // Spans of two blocks: one that is full and listed, and one that is not listed.
+  const Operation half{heap::kAllocate, kHalfSpan, 0};
+  add("full_span.free+allocate", {half, half}, {{{heap::kFree, 0, 0}}, {half}});
+  add("unlisted_span.free+free", {half, half, half},
+      {{{heap::kFree, 0, 0}}, {{heap::kFree, 1, 0}}});
+  add("unlisted_span.free+allocate", {half, half, half},
+      {{{heap::kFree, 0, 0}, {heap::kFree, 1, 0}}, {half, half}});
+  // All chunks but one are in use, and that one has a span whose blocks are
+  // free. Rank 0 needs its pages, and rank 1 remembers the span: one of both
+  // gets them. A cache would keep them from rank 0.
+  add("sweep+allocate", {{heap::kAllocate, 917'000, 0}},
+      {{{heap::kAllocateLast, 60'000, 0}},
+       {{heap::kAllocateLast, kHalfSpan, 0}}});
+  all.pop_back();
+  all.back().before1 = {half, {heap::kFree, 0, 1}};
   add("mixed.run+small", {},
       {{{heap::kAllocate, kRun, 0}}, {{heap::kAllocate, kSmall, 0}}});
   add("mixed.large+run", {{heap::kAllocate, kRun, 0}},

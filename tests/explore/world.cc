@@ -131,7 +131,8 @@ void World::add_private(int module, std::uint64_t offset, std::uint64_t bytes) {
 void World::run_plainly(const std::function<void(int)>& body) {
   const Mode mode = mode_;
   const bool was_ordering = is_ordering_;
-  mode_ = Mode{true, false, false};
+  mode_ = Mode{};
+  mode_.is_near = true;
   is_ordering_ = false;
   steps_ = 0;
   start(body);

@@ -28,8 +28,9 @@ struct Mode {
   bool is_near = false;
   /// Copies go word by word, and others may act between two words.
   bool is_torn = false;
-  /// Words of a copy go from the last to the first.
-  bool is_backwards = false;
+  /// Words of a put, or of a get, go from the last to the first.
+  bool has_backward_puts = false;
+  bool has_backward_gets = false;
 };
 
 using Microseconds = std::uint64_t;

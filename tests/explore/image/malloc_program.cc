@@ -50,6 +50,7 @@ class MallocProgram : public Program {
     acp_errno = 0;
     switch (operation.code) {
       case heap::kAllocate:
+      case heap::kAllocateLast:
         return allocate(operation.a, static_cast<int>(operation.b));
       case heap::kFree:
         free(static_cast<int>(operation.b), operation.a);
