@@ -233,13 +233,13 @@ void World::step_chain(std::size_t number) {
     return chain.step == chain.ops.size() || chain.failure != 0;
   };
   if (is_last()) {
-    processes_.push_back(process);
+    note_step(process, chain.rank);
     arrive(number);
   } else {
     bool has_seen = false;  // a step that others can notice
     do {
       has_seen = has_seen || is_visible(chain);
-      processes_.push_back(process);
+      note_step(process, chain.rank);
       const RankState& state = state_[static_cast<std::size_t>(chain.rank)];
       if (chain.step == 0 && chain.order != 0 && state.failure != 0 &&
           state.failed <= chain.order) {

@@ -119,6 +119,7 @@ void Exploration::prepare() {
 
 void Exploration::kill(int rank, std::uint64_t step) {
   victim_ = rank;
+  has_killed_ = false;
   world_.kill(rank, step);
 }
 
@@ -163,6 +164,7 @@ std::string Exploration::run(Chooser& chooser, End& end) {
   events_ = 0;
   g_log.clear();
   end = world_.run([this](int rank) { run_program(rank); }, chooser);
+  has_killed_ = has_killed_ || (victim_ >= 0 && world_.is_dead(victim_));
   if (end == End::kCut) {
     return "";
   }

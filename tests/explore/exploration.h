@@ -30,6 +30,9 @@ class Exploration {
   /// The rank that dies before its n-th step, in the schedules from now on.
   void kill(int rank, std::uint64_t step);
 
+  /// Whether that has happened in any schedule since.
+  bool has_killed() const { return has_killed_; }
+
   /// The steps of the next schedules go to `trace`; null: nowhere.
   void record(Trace* trace);
 
@@ -56,6 +59,7 @@ class Exploration {
   std::unique_ptr<Model> before_;
   Trace* trace_ = nullptr;
   int victim_ = -1;
+  bool has_killed_ = false;
   std::vector<Call> calls_;
   std::uint64_t events_ = 0;  ///< Begins and ends of calls.
   std::vector<std::uint64_t> content_;

@@ -30,6 +30,7 @@ struct Options {
   std::uint64_t seed = 1;
   bool is_replay = false;
   Departures departures;
+  bool has_deaths = false;  ///< Each rank dies at each of its steps.
   int victim = -1;
   std::uint64_t death = 0;
   std::string image = EXPLORE_IMAGE;
@@ -120,6 +121,31 @@ Result search_depth_first(Exploration& exploration, const Options& options) {
   return result;
 }
 
+/// Lets each rank die before each of its steps, in all schedules of up to one
+/// departure. Sets the victim in `options` when a schedule fails.
+Result search_deaths(Exploration& exploration, Options& options) {
+  Options plain = options;
+  plain.bound = 1;
+  Result all = search_depth_first(exploration, plain);
+  for (int rank = 0; rank < exploration.world().ranks(); ++rank) {
+    bool has_died = true;
+    for (std::uint64_t step = 1; has_died && all.wrong.empty(); ++step) {
+      exploration.kill(rank, step);
+      const Result result = search_depth_first(exploration, plain);
+      has_died = exploration.has_killed();
+      all.schedules += result.schedules;
+      all.whole += result.whole;
+      all.wrong = result.wrong;
+      if (!result.wrong.empty()) {
+        options.victim = rank;
+        options.death = exploration.world().death_step();
+        exploration.kill(rank, options.death);
+      }
+    }
+  }
+  return all;
+}
+
 Result search_randomly(Exploration& exploration, const Options& options) {
   Result result;
   std::size_t length = 50;
@@ -138,9 +164,10 @@ Result search_randomly(Exploration& exploration, const Options& options) {
 }
 
 /// Runs schedules until one fails. Returns whether none has.
-bool explore_all(Exploration& exploration, const Options& options) {
+bool explore_all(Exploration& exploration, Options options) {
   const auto start = std::chrono::steady_clock::now();
-  const Result result = options.random != 0
+  const Result result = options.has_deaths ? search_deaths(exploration, options)
+                        : options.random != 0
                             ? search_randomly(exploration, options)
                             : search_depth_first(exploration, options);
   std::printf(
@@ -226,6 +253,10 @@ Options options_in(int argc, char** argv) {
     if (word == "--replay") {
       options.is_replay = true;
       options.departures = departures_in(value);
+    }
+    if (word == "--deaths") {
+      options.has_deaths = true;
+      --i;  // it has no value
     }
     if (word == "--death") {
       options.victim = static_cast<int>(std::strtol(value, nullptr, 10));

@@ -23,6 +23,10 @@ constexpr Microseconds kMostTime = 5'000'000;
 /// The time after which a waiter sees a store that came without a signal.
 constexpr Microseconds kLookTime = 1000;
 
+/// The job ends at this time if a rank is dead. Ranks that poll have then looked
+/// in vain some times.
+constexpr Microseconds kEndTime = 20;
+
 // Words that stand for what is no memory of a rank; ranks' own state is
 // local_word().
 constexpr std::uint64_t kClockWord = 1001;
@@ -246,7 +250,9 @@ End World::go_on(Chooser& chooser) {
     const Choice choice = choices_[index];
     last_strand_ = choice.strand;
     ++steps_;
-    if (choice.strand == victim_ && ++victim_done_ == victim_steps_) {
+    if (choice.strand == victim_ && is_ordering_ &&
+        victim_done_ + 1 >= victim_steps_) {
+      processes_.push_back(choice.process);
       die(choice.strand);
     } else {
       execute(choice.process);
@@ -339,7 +345,8 @@ bool World::pass_time() {
   const bool has_dead =
       std::any_of(state_.begin(), state_.end(),
                   [](const RankState& state) { return state.is_dead; });
-  if (has_dead && !is_ending_ && next > time_ + kLookTime) {
+  const bool waits_long = next > time_ + kLookTime || time_ >= kEndTime;
+  if (has_dead && !is_ending_ && waits_long) {
     is_ending_ = true;
     return true;
   }
@@ -361,11 +368,18 @@ bool World::pass_time() {
 
 void World::execute(std::uint32_t process) {
   if (process < tasks_.size()) {
-    processes_.push_back(process);
+    note_step(process, tasks_[process]->rank);
     run_task(*tasks_[process]);
   } else {
     step_chain(process - tasks_.size());
   }
+}
+
+/// Single steps are counted, so that a death has its place also when steps are
+/// done together.
+void World::note_step(std::uint32_t process, int rank) {
+  processes_.push_back(process);
+  victim_done_ += rank == victim_ ? 1 : 0;
 }
 
 void World::die(int rank) {

@@ -155,6 +155,9 @@ class World {
     victim_steps_ = step;
   }
 
+  /// The number of the step before which the rank of kill() has stopped.
+  std::uint64_t death_step() const { return victim_done_ + 1; }
+
   bool is_dead(int rank) const {
     return state_[static_cast<std::size_t>(rank)].is_dead;
   }
@@ -312,6 +315,7 @@ class World {
 
   bool wait_over(const Task& task) const;
   void die(int rank);
+  void note_step(std::uint32_t process, int rank);
   void load_variables(Task& task);
   void give_variables();
 
