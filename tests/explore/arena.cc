@@ -17,7 +17,7 @@ bool g_is_in_rank = false;
 
 namespace {
 
-constexpr std::size_t kArenaBytes = std::size_t{64} << 20;
+constexpr std::size_t kArenaBytes = std::size_t{1} << 30;
 constexpr std::size_t kClasses = 32;
 constexpr std::size_t kHeader = 16;  ///< In front of each block: its class.
 

@@ -44,6 +44,11 @@ int World::check(const acpx_op_t& op) const {
   if (op.opcode < ACPX_PUT || op.opcode > ACPX_SWAP8) {
     return ACPX_INVALID_ARGUMENT;
   }
+  constexpr std::uint32_t kFlags = ACPX_SIGNAL | ACPX_MORE | ACPX_HOLD;
+  if ((op.flags & ~kFlags) != 0 ||
+      (has_size && (op.flags & ACPX_SIGNAL) != 0)) {
+    return ACPX_INVALID_ARGUMENT;
+  }
   if (has_size && op.size == 0) {
     return 0;
   }
@@ -57,6 +62,9 @@ int World::check(const acpx_op_t& op) const {
   if (!has_size && (op.remote % 8 != 0 || (has_local && op.local % 8 != 0))) {
     return ACPX_MISALIGNED;
   }
+  if (!has_size && has_local && op.local == op.remote) {
+    return ACPX_INVALID_ARGUMENT;
+  }
   if (has_local && memory_.rank_of(op.local) != rank()) {
     return op.local == ACP_GA_NULL ? ACPX_BAD_ADDRESS : ACPX_BAD_RANK;
   }
@@ -67,6 +75,9 @@ int World::check(const acpx_op_t& op) const {
 }
 
 std::size_t World::new_chain(acp_handle_t order) {
+  if (is_long_ && flying_.empty()) {
+    chain_count_ = 0;  // no chain of before is looked at any more
+  }
   if (chain_count_ == chains_.size()) {
     chains_.emplace_back();
   }
@@ -107,11 +118,11 @@ acp_handle_t World::post(const acpx_op_t* ops,
       failure = ACPX_INVALID_ARGUMENT;
     }
     // The caller sees all memory of its host.
-    if (failure == 0 && mode_.is_near &&
-        memory_.find(ops[i].remote,
-                     ops[i].opcode <= ACPX_GET && ops[i].opcode != ACPX_PUT8
-                         ? ops[i].size
-                         : 8) == nullptr) {
+    const bool is_copy =
+        failure == 0 && (ops[i].opcode == ACPX_PUT || ops[i].opcode == ACPX_GET);
+    const std::size_t bytes = is_copy ? ops[i].size : 8;
+    if (failure == 0 && mode_.is_near && bytes != 0 &&
+        memory_.find(ops[i].remote, bytes) == nullptr) {
       failure = ACPX_BAD_ADDRESS;
     }
   }
@@ -258,8 +269,9 @@ void World::step_chain(std::size_t number) {
   if (is_ordering_) {
     order_.end();
   }
-  if (chain.has_arrived && is_ready(*chain.poster)) {
-    run_task(*chain.poster);
+  Task& poster = *chain.poster;
+  if (chain.has_arrived && is_ready(poster)) {
+    run_task(poster);
   }
 }
 

@@ -63,6 +63,11 @@ int acp_sync(void) {
   return world().barrier();
 }
 
+/// The explorer begins each schedule by its own means.
+int acp_reset(int /*rank*/) {
+  return fail(ACPX_UNSUPPORTED, -1);
+}
+
 void acp_abort(const char* str) {
   std::fprintf(stderr, "explore: rank %d: acp_abort: %s\n", world().rank(),
                str == nullptr ? "" : str);
@@ -281,6 +286,11 @@ int acpx_remove_progress(int (*step)(void*), void* arg) {
 
 void acpx_hurry_progress(void) {
   world().hurry();
+}
+
+int acpx_add_module(const acpx_module_t* module) {
+  const InRank outside(false);
+  return world().add_module(module);
 }
 
 acp_ga_t acpx_module_ga(int module, int rank) {

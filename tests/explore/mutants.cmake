@@ -178,6 +178,19 @@ explore_mutant(merges_lock_as_named list/two_lists.cc
         is_swapped_(call1.control >= call2.control) {}"
   "      : lower_(call1), upper_(call2), is_swapped_(false) {}")
 
+# A walk takes an element whose links are not written yet.
+explore_mutant(walk_takes_coming list/iterators.cc
+  list.walk near,weak,reverse
+  "    if (header.list_word == call.handle && header.is_whole()) {"
+  "    if ((header.list_word == call.handle ||
+         header.list_word == Header::coming_to(call.handle))) {")
+
+# A walk takes the address of one link and the size of another.
+explore_mutant(walk_takes_torn_link list/iterators.cc
+  list.walk torn,weak,reverse
+  "    if (header.list_word == call.handle && header.is_whole()) {"
+  "    if (header.list_word == call.handle) {")
+
 # A call does not wait for its chain, and uses the scratch again.
 explore_mutant(chain_is_not_awaited structure/chain.cc
   deque.push_back+push_back far
@@ -213,6 +226,11 @@ explore_mutant(claims_overlap malloc/page_runs.cc
 explore_mutant(dissolves_in_use malloc/spans.cc
   malloc.sweep near
   "  is_dissolved = old == full;" "  is_dissolved = true;")
+
+# The head of a list does not count its changes.
+explore_mutant(list_head_does_not_count malloc/spans.cc
+  malloc.list_head_returns near
+  "  return ((old >> 32) + 1) << 32 | link;" "  return (old >> 32) << 32 | link;")
 
 # Two frees that fill a span both list it.
 explore_mutant(both_list_span malloc/spans.cc

@@ -81,6 +81,11 @@ RankImage::RankImage(const std::string& path) {
   variables_ = search.writable;
   thread_variables_ = search.thread;
   find(object, "explore_add_modules", add_modules_);
+  run_cases_ = reinterpret_cast<decltype(run_cases_)>(
+      ::dlsym(object, "explore_run_cases"));
+  if (run_cases_ != nullptr) {
+    return;
+  }
   find(object, "explore_program", program_);
   find(object, "explore_warm_up", warm_up_);
   find(object, "explore_trim", trim_);

@@ -39,6 +39,9 @@ class RankImage {
     return add_modules_(add);
   }
 
+  /// spmd::run_chosen of an image with a conformance program.
+  int run_cases(int argc, char** argv) const { return run_cases_(argc, argv); }
+
   /// The program for a kind of structure, or null.
   Program* program(const char* structure) const { return program_(structure); }
 
@@ -57,6 +60,8 @@ class RankImage {
   std::vector<Range> variables_;
   Range thread_variables_{};
   int (*add_modules_)(int (*)(const acpx_module_t*)) = nullptr;
+  // An image has the first of these, or the others.
+  int (*run_cases_)(int, char**) = nullptr;
   Program* (*program_)(const char*) = nullptr;
   void (*warm_up_)() = nullptr;
   void (*trim_)() = nullptr;

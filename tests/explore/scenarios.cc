@@ -228,6 +228,10 @@ void add_heaps(std::vector<Scenario>& all) {
       {{{heap::kFree, 0, 0}}, {{heap::kFree, 1, 0}}});
   add("unlisted_span.free+allocate", {half, half, half},
       {{{heap::kFree, 0, 0}, {heap::kFree, 1, 0}}, {half, half}});
+  // The first span of a list is taken off and put back while another rank takes
+  // it off.
+  add("list_head_returns", {half, half, half, half},
+      {{{heap::kFree, 0, 0}, half, {heap::kFree, 1, 0}}, {half, half}});
   // All chunks but one are in use, and that one has a span whose blocks are
   // free. Rank 0 needs its pages, and rank 1 remembers the span: one of both
   // gets them. A cache would keep them from rank 0.
@@ -258,6 +262,11 @@ void add_channels(std::vector<Scenario>& all) {
   const Operation free{channel::kFree, 0, 0};
   add("one", {send, free}, {receive, free});
   add("two", {send, send2, free}, {receive, receive, free});
+  // Larger than the ring: the receiver fetches it, or grants its memory.
+  const Operation large{channel::kSend, 3, 1024};
+  const Operation receive_large{channel::kReceive, 0, 1024};
+  add("large", {large, free}, {receive_large, free});
+  add("mixed", {send, large, free}, {receive, receive_large, free});
 }
 
 }  // namespace

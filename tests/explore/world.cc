@@ -151,6 +151,17 @@ void World::run_plainly(const std::function<void(int)>& body) {
   }
 }
 
+End World::run_long(const std::function<void(int)>& body,
+                    const Mode& mode,
+                    Chooser& chooser) {
+  mode_ = mode;
+  is_long_ = true;
+  start(body);
+  const End end = go_on(chooser);
+  is_long_ = false;
+  return end;
+}
+
 void World::take_snapshot() {
   for (int rank = 0; rank < ranks(); ++rank) {
     load_variables(program(rank));
@@ -237,7 +248,7 @@ End World::go_on(Chooser& chooser) {
       if (!pass_time()) {
         return End::kDeadlock;
       }
-      if (time_ > kMostTime) {
+      if (time_ > kMostTime && !is_long_) {
         return End::kEndless;
       }
       continue;
@@ -250,6 +261,9 @@ End World::go_on(Chooser& chooser) {
     const Choice choice = choices_[index];
     last_strand_ = choice.strand;
     ++steps_;
+    if (is_long_) {
+      processes_.clear();
+    }
     if (choice.strand == victim_ && is_ordering_ &&
         victim_done_ + 1 >= victim_steps_) {
       processes_.push_back(choice.process);
@@ -257,7 +271,7 @@ End World::go_on(Chooser& chooser) {
     } else {
       execute(choice.process);
     }
-    if (steps_ > kMostSteps) {
+    if (steps_ > kMostSteps && !is_long_) {
       return End::kEndless;
     }
   }

@@ -119,6 +119,11 @@ class World {
   /// possible. Aborts when they do not end.
   void run_plainly(const std::function<void(int)>& body);
 
+  /// Runs a function on all ranks with a network of `mode`. A schedule may have
+  /// any length. For programs that are too long to be explored.
+  End run_long(const std::function<void(int)>& body, const Mode& mode,
+               Chooser& chooser);
+
   /// Makes the present state the one from which each schedule begins.
   void take_snapshot();
 
@@ -373,6 +378,7 @@ class World {
   HappensBefore order_;
   Contention contention_;
   std::vector<std::uint32_t> processes_;
+  bool is_long_ = false;      ///< Steps and time have no limit.
   bool is_ordering_ = false;  ///< Steps are entered into order_.
   Trace* trace_ = nullptr;
   std::uint64_t steps_ = 0;

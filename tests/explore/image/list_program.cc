@@ -106,6 +106,9 @@ class ListProgram : public Program {
     std::size_t count = 0;
     for (acp_list_it_t it = acp_begin_list(list_); it.elem != ACP_GA_NULL;
          it = acp_increment_list_it(it)) {
+      if (acp_dereference_list_it(it).size != kElement && acp_errno == 0) {
+        return kFailure;  // the size of another link
+      }
       const std::uint64_t number = number_at(it);
       if (number < 64 && (wanted >> number & 1) != 0) {
         if (met >> number != 0) {
