@@ -143,8 +143,8 @@ void operator delete[](void* block, std::size_t /*bytes*/) noexcept {
 }
 
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  // Blocks are aligned to 16 behind their header; more is cut out of a larger
-  // block, which is given back whole.
+  // Blocks are aligned to 16 behind their header; a stricter
+  // alignment takes a part of a larger block, which is given back whole.
   const auto to = static_cast<std::size_t>(alignment);
   if (!explore::g_is_in_rank) {
     return std::aligned_alloc(to, (bytes + to - 1) / to * to);

@@ -6,7 +6,7 @@
 
 namespace explore {
 
-/// Whether allocations are those of a rank: they come from the arena. False in
+/// Whether allocations come from the arena: the code of a rank runs. False in
 /// the code of the explorer itself.
 extern bool g_is_in_rank;
 

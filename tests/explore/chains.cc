@@ -118,8 +118,8 @@ acp_handle_t World::post(const acpx_op_t* ops,
       failure = ACPX_INVALID_ARGUMENT;
     }
     // The caller sees all memory of its host.
-    const bool is_copy =
-        failure == 0 && (ops[i].opcode == ACPX_PUT || ops[i].opcode == ACPX_GET);
+    const bool is_copy = failure == 0 && (ops[i].opcode == ACPX_PUT ||
+                                          ops[i].opcode == ACPX_GET);
     const std::size_t bytes = is_copy ? ops[i].size : 8;
     if (failure == 0 && mode_.is_near && bytes != 0 &&
         memory_.find(ops[i].remote, bytes) == nullptr) {
@@ -231,9 +231,9 @@ bool World::may_step(const Chain& chain) const {
          state.open.front() > chain.order;
 }
 
-/// Does the next step, and those around it that no other rank can notice. The
-/// last step brings the completion at once if the poster waits; it then goes on
-/// at once, because that touches nothing that others see.
+/// Does the next step, and the steps around it that no other rank can notice.
+/// The last step brings the completion at once if the poster waits; it then
+/// goes on at once, because that touches nothing that others see.
 void World::step_chain(std::size_t number) {
   Chain& chain = chains_[number];
   const std::uint32_t process = number_of(number);
@@ -306,13 +306,15 @@ void World::look_at_words(Chain& chain) const {
   }
 }
 
-/// Whether what is left of the next step accesses a contended word.
+/// Whether the rest of the next step accesses a contended word.
 bool World::is_visible(Chain& chain) const {
   look_at_words(chain);
   return std::find(chain.seen.begin() + static_cast<std::ptrdiff_t>(chain.done),
                    chain.seen.end(), true) != chain.seen.end();
 }
 
+/// Does one step at the target, and tells the target. False: the step has
+/// failed, because no memory is there.
 bool World::do_step(Chain& chain, std::size_t number) {
   const acpx_op_t& op = chain.ops[chain.step];
   const bool is_copy = op.opcode == ACPX_PUT || op.opcode == ACPX_GET;
@@ -407,6 +409,7 @@ bool World::copy_bytes(Chain& chain,
   return !mode_.is_torn || chain.done >= words;
 }
 
+/// Does a put8 or an atomic. The old value is a result.
 void World::change_word(Chain& chain, const acpx_op_t& op, std::byte* at) {
   std::uint64_t old = 0;
   std::memcpy(&old, at, 8);
@@ -530,7 +533,7 @@ void World::touch(const std::byte* at,
   }
 }
 
-/// Another rank has changed memory of this one. A signal wakes its waiters.
+/// Another rank has changed memory of `rank`. A signal wakes the waiters there.
 void World::tell(int rank, bool is_signal) {
   RankState& state = state_[static_cast<std::size_t>(rank)];
   if (!is_signal) {

@@ -1,4 +1,4 @@
-// The ways to choose who goes on.
+// The ways to choose the process that goes on.
 #include "explore/choosers.h"
 
 #include <algorithm>
@@ -57,8 +57,8 @@ std::size_t Follow::choose(const std::vector<Choice>& choices,
 
 // ---- Depth first ----------------------------------------------------------
 
-/// What can follow a state depends on who went on last, if that one still can:
-/// any other choice is then a departure.
+/// The schedules that can follow a state depend on the rank of the last step,
+/// if that rank can go on: any other choice is then a departure.
 std::size_t DepthFirst::choose(const std::vector<Choice>& choices,
                                std::uint64_t signature) {
   const std::size_t depth = depth_++;

@@ -27,7 +27,7 @@ class Replay : public Chooser {
   std::size_t choose(const std::vector<Choice>& choices,
                      std::uint64_t signature) override;
 
-  /// Departures that were not possible: the schedule was another one.
+  /// Whether a departure was not possible, so that another schedule ran.
   bool has_missed() const { return has_missed_; }
 
   std::size_t length() const { return next_; }
@@ -56,8 +56,8 @@ class Follow : public Chooser {
 };
 
 /// All schedules up to a number of departures from the default order, depth
-/// first. A schedule is cut where it comes to a state from which all has been
-/// tried.
+/// first. A schedule ends early at a state that has been
+/// explored.
 class DepthFirst : public Chooser {
  public:
   explicit DepthFirst(int bound) : bound_(bound) {}
@@ -71,8 +71,8 @@ class DepthFirst : public Chooser {
  private:
   struct Node {
     std::size_t index;                ///< The choice taken.
-    std::vector<std::size_t> others;  ///< Those to be taken later.
-    std::vector<int> costs;           ///< Of each choice.
+    std::vector<std::size_t> others;  ///< Choices to be taken later.
+    std::vector<int> costs;           ///< Costs of the choices.
     int spent;                        ///< Departures before this node.
   };
 
@@ -98,7 +98,7 @@ class RandomPriorities : public Chooser {
  private:
   std::uint64_t random();
 
-  std::uint64_t state_;  ///< Of the generator.
+  std::uint64_t state_;  ///< State of the generator.
   std::map<std::size_t, bool> changes_;
   std::map<std::uint32_t, std::uint64_t> priorities_;
   std::uint64_t lowest_ = 1'000'000;

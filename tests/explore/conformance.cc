@@ -1,5 +1,5 @@
-// Runs a program of tests/conformance on the fake ACP, so that the fake promises
-// what the library promises. Each rank is a fiber.
+// Runs a program of tests/conformance on the fake ACP, which has to keep the
+// promises of the library. Each rank is a fiber.
 //
 //   explore_conformance IMAGE RANKS MODE [CASE...]
 //
@@ -31,7 +31,8 @@ Mode mode_of(const char* name) {
 
 int run(int argc, char** argv) {
   if (argc < 4) {
-    std::fputs("usage: explore_conformance IMAGE RANKS MODE [CASE...]\n", stderr);
+    std::fputs("usage: explore_conformance IMAGE RANKS MODE [CASE...]\n",
+               stderr);
     return 2;
   }
   World world(static_cast<int>(std::strtol(argv[2], nullptr, 10)), argv[1],

@@ -1,4 +1,4 @@
-// Which words more than one rank accesses. The others need no scheduling.
+// Learns the words that several ranks access. Other words need no scheduling.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace explore {
 
-/// Learns from schedules which words are *contended*: one rank writes the word,
-/// and another one reads or writes it.
+/// Learns the *contended* words from schedules: a rank writes such a word, and
+/// another rank reads or writes it.
 ///
 /// A step that accesses no contended word makes no difference to other ranks,
 /// so it needs no choice before it. The set that is in use stays the same while

@@ -1,5 +1,5 @@
-// Sets a scenario up, and checks what its schedules did: results, content, and
-// that the heaps are free again when the structure is destroyed.
+// Sets a scenario up, and checks its schedules: results, content, and that the
+// heaps are free again when the structure is destroyed.
 #include "explore/exploration.h"
 
 #include <cstdio>
@@ -51,6 +51,9 @@ void note_log_line(int rank, const char* text) {
   }
 }
 
+/// Starts the job and takes the snapshot. Scratches are private to their rank.
+/// The owner of wait nodes and late looks reads these words without the
+/// library.
 Exploration::Exploration(const Scenario& scenario,
                          const Mode& mode,
                          const std::string& image)
@@ -134,6 +137,8 @@ void Exploration::note(int rank, const std::string& what) {
   }
 }
 
+/// The body of a rank: its operations, one after the other. Notes their begins,
+/// ends and results.
 void Exploration::run_program(int rank) {
   Program& program = *world_.image(rank).program(scenario_.structure.c_str());
   for (const Operation& operation :
@@ -180,8 +185,8 @@ std::string Exploration::check(End end) {
     return text_of(end);
   }
   if (victim_ >= 0 && world_.is_dead(victim_)) {
-    // A call that has failed may have had its effect, like one that did not
-    // return.
+    // A call that has failed may have had its effect, as a call that did not
+    // return may.
     for (Call& call : calls_) {
       call.end = call.result == kFailure ? 0 : call.end;
     }
@@ -196,6 +201,8 @@ std::string Exploration::check(End end) {
              : "results and content are those of no order of the operations";
 }
 
+/// Whether the calls have an order. Most schedules have results that others
+/// had, so verdicts are remembered.
 bool Exploration::is_right(const std::vector<std::uint64_t>* content) {
   std::uint64_t hash = 0;
   const auto add = [&](std::uint64_t number) {

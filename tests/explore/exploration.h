@@ -23,8 +23,7 @@ class Exploration {
   Exploration& operator=(const Exploration&) = delete;
   ~Exploration() = default;
 
-  /// Runs one schedule. Returns what is wrong with it, or an empty text. Sets
-  /// `end`.
+  /// Runs one schedule. Returns its error, or an empty text. Sets `end`.
   std::string run(Chooser& chooser, End& end);
 
   /// The rank that dies before its n-th step, in the schedules from now on.

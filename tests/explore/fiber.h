@@ -21,7 +21,7 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
   ~Fiber();
 
-  /// Sets what the next resume() runs. `body` must not throw.
+  /// Sets the function that the next resume() runs. It must not throw.
   void start(std::function<void()> body);
 
   /// Runs the fiber until it suspends itself or ends. Called from outside of

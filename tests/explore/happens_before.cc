@@ -30,7 +30,7 @@ void HappensBefore::add(std::uint64_t number) {
   running_ = mixed(running_ * 0x9e37'79b9'7f4a'7c15 + number + 1);
 }
 
-/// A process's first step differs from that of every other process.
+/// The first steps of two processes differ.
 void HappensBefore::begin(std::uint32_t process) {
   if (newest_.size() <= process) {
     newest_.resize(process + 1, 0);

@@ -8,8 +8,8 @@ namespace explore {
 
 /// A hash of the partial order of the steps so far.
 ///
-/// 1. Two steps are dependent when they are of one process, or when both touch
-///    one word and one of them writes it. All others are independent.
+/// 1. Two steps of one process are dependent. So are two steps that touch one
+///    word, if at least one step writes it. All other steps are independent.
 /// 2. The hash of a step is made of the hashes of the steps that it directly
 ///    depends on, and of nothing else.
 /// 3. signature() is the sum over all steps. So it is equal for two schedules
@@ -38,9 +38,9 @@ class HappensBefore {
  private:
   struct Word {
     std::uint64_t key = 0;
-    std::uint64_t stamp = 0;    ///< Valid if it is that of this schedule.
+    std::uint64_t stamp = 0;    ///< Schedule in which the entry is valid.
     std::uint64_t writer = 0;   ///< Hash of the newest step that wrote.
-    std::uint64_t readers = 0;  ///< Sum of those that have read since.
+    std::uint64_t readers = 0;  ///< Sum of the steps that have read since.
   };
 
   struct Touch {

@@ -14,6 +14,7 @@ class Search {
          const std::vector<std::uint64_t>* content)
       : calls_(calls), content_(content), is_placed_(calls.size(), false) {}
 
+  /// Whether the calls that have no place yet can follow `model`.
   bool go_on(const Model& model) {
     if (is_complete(model)) {
       return true;
@@ -50,7 +51,7 @@ class Search {
     return content_ == nullptr || model.dump() == *content_;
   }
 
-  /// Whether no call that has ended before this one began is still to come.
+  /// Whether all calls that had ended before its begin have their place.
   bool may_be_next(std::size_t number) const {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       if (!is_placed_[i] && calls_[i].end != 0 &&

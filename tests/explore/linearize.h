@@ -1,5 +1,4 @@
-// Whether the results of operations that ran at the same time are those of some
-// order of them.
+// Looks for an order of concurrent operations that explains their results.
 #pragma once
 
 #include <cstdint>

@@ -71,6 +71,7 @@ Departures shrink(Exploration& exploration, Departures departures) {
   return departures;
 }
 
+/// Runs one schedule and prints it, with the command that runs it again.
 void report(Exploration& exploration,
             const Options& options,
             const Departures& departures) {
@@ -92,10 +93,10 @@ void report(Exploration& exploration,
               death.c_str(), text_of(departures).c_str());
 }
 
-/// What a search has done.
+/// The outcome of a search.
 struct Result {
   std::size_t schedules = 0;
-  std::size_t whole = 0;  ///< Not ended early as equal to another one.
+  std::size_t whole = 0;  ///< Schedules that did not end early.
   bool is_complete = false;
   std::string wrong;
 };
@@ -196,7 +197,7 @@ bool explore_one(const Scenario& scenario, const Options& options) {
   std::fflush(stdout);
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(kMostSeconds);  // for a loop that never calls the library
+    ::alarm(kMostSeconds);  // Ends a loop that never calls the library.
     Exploration exploration(scenario, mode_of(options.mode), options.image);
     exploration.kill(options.victim, options.death);
     bool is_good = true;

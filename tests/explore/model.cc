@@ -20,6 +20,7 @@ class DequeModel : public Model {
     return std::make_unique<DequeModel>(*this);
   }
 
+  /// Changes the deque as the headers of acp say.
   std::uint64_t run(const Operation& operation) override {
     const auto position = [&](std::uint64_t index) {
       return all_.begin() + static_cast<std::ptrdiff_t>(index);
@@ -94,6 +95,7 @@ class MapModel : public Model {
     return std::make_unique<MapModel>(*this);
   }
 
+  /// Changes the map as the headers of acp say.
   std::uint64_t run(const Operation& operation) override {
     const auto found = all_.find(operation.a);
     const bool is_there = found != all_.end();
@@ -155,6 +157,7 @@ class VectorModel : public Model {
     return std::make_unique<VectorModel>(*this);
   }
 
+  /// Changes the vector as the headers of acp say.
   std::uint64_t run(const Operation& operation) override {
     const auto position = [&](std::uint64_t index) {
       return all_.begin() + static_cast<std::ptrdiff_t>(index);
@@ -181,8 +184,8 @@ class VectorModel : public Model {
 
   std::vector<std::uint64_t> dump() const override { return all_; }
 
-  /// While pushes are under way, the size may count one that lies behind one
-  /// that is not there yet.
+  /// While pushes are under way, the size may count an element that lies behind
+  /// an element that is still missing.
   bool is_loose(const Operation& operation) const override {
     return operation.code == vector::kSize;
   }
@@ -206,6 +209,7 @@ class ListModel : public Model {
     return same;
   }
 
+  /// Changes the lists as the headers of acp say.
   std::uint64_t run(const Operation& operation) override {
     const auto found = std::find(all_.begin(), all_.end(), kept_);
     switch (operation.code) {
@@ -279,6 +283,7 @@ class HeapModel : public Model {
     return std::make_unique<HeapModel>(*this);
   }
 
+  /// Changes the heap as the headers of acp say.
   std::uint64_t run(const Operation& operation) override {
     if (operation.code == heap::kAllocateLast && blocks_ == 2) {
       return kFailure;
@@ -313,6 +318,7 @@ class ChannelModel : public Model {
     return std::make_unique<ChannelModel>(*this);
   }
 
+  /// Changes the channel as the headers of acp say.
   std::uint64_t run(const Operation& operation) override {
     if (operation.code == channel::kSend) {
       sent_.push_back(operation.a);

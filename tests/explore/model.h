@@ -1,4 +1,4 @@
-// What each structure does when its operations come one after the other.
+// Sequential models of the structures.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Model {
   /// The content, as Program::dump() has it.
   virtual std::vector<std::uint64_t> dump() const = 0;
 
-  /// Whether the result of the operation is not promised to be that of one
-  /// moment. It is then not compared.
+  /// Whether the headers do not promise that the result is of one moment. Such
+  /// a result is not compared.
   virtual bool is_loose(const Operation& /*operation*/) const { return false; }
 
   virtual std::string text_of(const Operation& operation) const = 0;

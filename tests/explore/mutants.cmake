@@ -158,7 +158,7 @@ explore_mutant(bucket_ends_first table/locked_buckets.cc
   chain.put8(at_ + offsetof(Bucket, end), version);
 ")
 
-# The value of a large pair is not checked to be still that of the key.
+# A copy of a large value does not check that the key still has it.
 explore_mutant(copy_ignores_removal table/table.cc
   map.reuse_values+retrieve near
   "return *serial == found.serial ? Match::kYes : Match::kChanged;"

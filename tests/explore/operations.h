@@ -1,5 +1,5 @@
-// The numbers of the operations of each structure. The code of ranks does them,
-// and the models (models.h) say what they return.
+// The numbers of the operations of each structure. The code of ranks executes
+// them, and model.h has their results.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ enum Code : std::uint16_t {
   kInsert,     ///< a: the element, b: its position.
   kErase,      ///< a: the position.
   kClear,
-  kReserve,    ///< a: elements.
-  kFirst,      ///< Returns the first element, read from its address.
+  kReserve,  ///< a: elements.
+  kFirst,    ///< Returns the first element, read from its address.
   kCodes
 };
 
@@ -69,7 +69,7 @@ namespace list {
 enum Code : std::uint16_t {
   kPushBack,   ///< a: the element, b: its rank.
   kPushFront,  ///< a: the element, b: its rank.
-  kPushOther,  ///< The same, at the back of the second list.
+  kPushOther,  ///< At the back of the second list.
   kPopBack,
   kPopFront,
   kSize,      ///< Returns the number of elements.
@@ -90,7 +90,7 @@ namespace heap {
 
 enum Code : std::uint16_t {
   kAllocate,  ///< a: bytes, b: rank.
-  kFree,      ///< a: number of the block among those of rank b.
+  kFree,      ///< a: number of the block in the list of rank b.
   kTrim,
   kAllocateLast,  ///< As kAllocate, where the heap has room for two blocks.
   kCodes

@@ -1,4 +1,4 @@
-// What the explorer asks of the code of a rank. Both sides include this.
+// The interface between the explorer and the code of a rank.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class Program {
   /// Creates the structures. Rank 0 calls it.
   virtual Handles create(std::uint64_t variant) = 0;
 
-  /// Each rank calls it with what create() returned.
+  /// Each rank calls it with the result of create().
   virtual void use(const Handles& handles) = 0;
 
   /// Does an operation and returns its result.

@@ -1,6 +1,5 @@
-// Loads the code of a rank and finds the memory that it writes: the segments
-// of its file, without those that the loader has made read-only, and its
-// thread-local variables.
+// Loads the code of a rank and finds the memory that it writes: the writable
+// segments of its file, and its thread-local variables.
 #include "explore/rank_image.h"
 
 #include <dlfcn.h>
@@ -22,7 +21,7 @@ struct Search {
   RankImage::Range thread;
 };
 
-/// Collects what a loaded object writes, if it is the one that is sought.
+/// Collects the memory that a loaded object writes, if it is the sought object.
 int look_at(dl_phdr_info* info, std::size_t /*size*/, void* argument) {
   auto& search = *static_cast<Search*>(argument);
   if (info->dlpi_addr != search.base) {
@@ -67,6 +66,8 @@ void find(void* object, const char* name, Symbol& symbol) {
 
 }  // namespace
 
+/// The symbol of a thread-local variable is looked up first: only then the
+/// loader says where these variables are.
 RankImage::RankImage(const std::string& path) {
   void* object = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   link_map* map = nullptr;

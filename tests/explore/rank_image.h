@@ -12,8 +12,8 @@ namespace explore {
 class Program;
 
 /// A shared object that is loaded once for each rank, from a file of its own.
-/// So the state that a process has once exists once for each rank. Its calls of
-/// the basic layer are those of the explorer.
+/// So the state that a process has once exists once for each rank. The explorer
+/// has the functions of the basic layer that it calls.
 class RankImage {
  public:
   /// Loads the file. Ends the process when that fails.
@@ -60,7 +60,7 @@ class RankImage {
   std::vector<Range> variables_;
   Range thread_variables_{};
   int (*add_modules_)(int (*)(const acpx_module_t*)) = nullptr;
-  // An image has the first of these, or the others.
+  // An image has the first function, or all but the first.
   int (*run_cases_)(int, char**) = nullptr;
   Program* (*program_)(const char*) = nullptr;
   void (*warm_up_)() = nullptr;

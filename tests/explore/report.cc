@@ -71,6 +71,7 @@ std::string name_of(World& world, acp_ga_t ga) {
 
 }  // namespace
 
+/// A line for each step. A value that a step did not change is printed once.
 void print_schedule(Exploration& exploration, const Trace& trace) {
   World& world = exploration.world();
   std::printf("  %5s %4s  %-24s %-34s %18s %18s\n", "step", "rank", "what",

@@ -1,4 +1,4 @@
-// What is explored: a structure, and an operation or more on each rank.
+// A scenario: a structure, and one or more operations on each rank.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ struct Scenario {
   std::string name;
   std::string structure;
   std::uint64_t variant = 0;
-  std::vector<Operation> before;  ///< Done by rank 0 before each schedule ...
+  std::vector<Operation> before;   ///< Done by rank 0 before each schedule ...
   std::vector<Operation> before1;  ///< ... and then these by rank 1.
-  std::vector<std::vector<Operation>> programs;  ///< Of each rank.
+  std::vector<std::vector<Operation>> programs;  ///< One for each rank.
   bool has_cache = true;   ///< Ranks keep free blocks of the heaps ...
   bool is_warm = true;     ///< ... and have some at the beginning.
   bool is_direct = false;  ///< The owner accesses all of its memory directly.

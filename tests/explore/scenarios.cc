@@ -87,6 +87,8 @@ void add_vectors(std::vector<Scenario>& all) {
   add_pairs(all, "vector", "vector.full", 0, full, changes, others);
 }
 
+/// Pairs on a list, walks beside changes, and merges of two lists in both
+/// directions.
 void add_lists(std::vector<Scenario>& all) {
   const std::vector<Operation> before = {{list::kPushBack, 1, 0},
                                          {list::kPushBack, 2, 1},
@@ -148,7 +150,8 @@ void add_longer(std::vector<Scenario>& all) {
                                        {deque::kPushBack, 4, 0}};
   add("deque.three_ranks", "deque", 0, {}, {{push}, {push}, {take}});
   add("deque.twice", "deque", 0, {}, {{push, take}, {push, take}});
-  add("deque.three_twice", "deque", 0, {}, {{push, push}, {push, push}, {push}});
+  add("deque.three_twice", "deque", 0, {},
+      {{push, push}, {push, push}, {push}});
   // The body is moved to its middle, and the offset of the first byte changes.
   std::vector<Operation> late = full;
   late.insert(late.end(), 3, take);
@@ -221,7 +224,7 @@ void add_heaps(std::vector<Scenario>& all) {
     add((text + ".free+allocate_last").c_str(), {allocate, allocate},
         {{{heap::kFree, 0, 0}, allocate}, {{heap::kFree, 1, 0}, allocate}});
   }
-  // Spans of two blocks: one that is full and listed, and one that is not listed.
+  // Spans of two blocks: a full span that is listed, and a span that is not.
   const Operation half{heap::kAllocate, kHalfSpan, 0};
   add("full_span.free+allocate", {half, half}, {{{heap::kFree, 0, 0}}, {half}});
   add("unlisted_span.free+free", {half, half, half},
@@ -232,9 +235,9 @@ void add_heaps(std::vector<Scenario>& all) {
   // it off.
   add("list_head_returns", {half, half, half, half},
       {{{heap::kFree, 0, 0}, half, {heap::kFree, 1, 0}}, {half, half}});
-  // All chunks but one are in use, and that one has a span whose blocks are
-  // free. Rank 0 needs its pages, and rank 1 remembers the span: one of both
-  // gets them. A cache would keep them from rank 0.
+  // All chunks but one are in use, and the last chunk has a span whose blocks
+  // are free. Rank 0 needs its pages, and rank 1 remembers the span: one of
+  // both gets them. A cache would keep them from rank 0.
   add("sweep+allocate", {{heap::kAllocate, 917'000, 0}},
       {{{heap::kAllocateLast, 60'000, 0}},
        {{heap::kAllocateLast, kHalfSpan, 0}}});

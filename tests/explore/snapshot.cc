@@ -86,7 +86,8 @@ bool Snapshot::keep(std::uintptr_t address) {
   return false;
 }
 
-/// A fault elsewhere is one of the tested code, and ends the process as usual.
+/// A fault outside of the ranges is an error of the tested code, and ends the
+/// process as usual.
 void Snapshot::on_fault(int signal, void* info, void* /*context*/) {
   const auto address =
       reinterpret_cast<std::uintptr_t>(static_cast<siginfo_t*>(info)->si_addr);

@@ -1,4 +1,4 @@
-// The memory of all ranks, put back to what it was before each schedule.
+// Restores the memory of all ranks before each schedule.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Schedules: who can go on, who does, and how time passes when nobody can. Runs
-// outside of all fibers, but for block() and its callers.
+// Schedules: the choices at each step, and how time passes when no process can
+// go on. Runs outside of all fibers, but for block() and its callers.
 #include "explore/world.h"
 
 #include <algorithm>
@@ -17,18 +17,18 @@ namespace {
 
 /// Steps of a schedule at most. One of a few operations has some hundred.
 constexpr std::uint64_t kMostSteps = 50'000;
-/// Time of a schedule at most. It passes only when nobody can go on, so more
-/// than a few milliseconds are a wait for an event that does not come.
+/// Time of a schedule at most. It passes only when no process can go on, so
+/// more than a few milliseconds are a wait for an event that does not come.
 constexpr Microseconds kMostTime = 5'000'000;
 /// The time after which a waiter sees a store that came without a signal.
 constexpr Microseconds kLookTime = 1000;
 
-/// The job ends at this time if a rank is dead. Ranks that poll have then looked
-/// in vain some times.
+/// The job ends at this time if a rank is dead. Ranks that poll have then
+/// looked in vain some times.
 constexpr Microseconds kEndTime = 20;
 
-// Words that stand for what is no memory of a rank; ranks' own state is
-// local_word().
+// Words that stand for state outside of memory. local_word() stands for the
+// state of a rank.
 constexpr std::uint64_t kClockWord = 1001;
 constexpr std::uint64_t kBarrierWord = 1002;
 
@@ -48,6 +48,8 @@ class DefaultOrder : public Chooser {
 
 }  // namespace
 
+/// Loads an image and makes two fibers for each rank. The thread-local
+/// variables of an image that was just loaded serve each new thread.
 World::World(int ranks, const std::string& image, Settings settings)
     : memory_(ranks),
       settings_(std::move(settings)),
@@ -90,6 +92,8 @@ int World::add_module(const acpx_module_t* module) {
   return static_cast<int>(mine.size() - 1);
 }
 
+/// Adds the modules rank by rank, as acp_init does, and runs their init
+/// functions. All memory that ranks write is watched from here on.
 void World::start_job() {
   for (adding_ = 0; adding_ < ranks(); ++adding_) {
     const InRank inside(true);
@@ -176,6 +180,8 @@ void World::take_snapshot() {
   snapshot_.take();
 }
 
+/// Puts everything back that a schedule changes: memory, thread-local
+/// variables, and the members of this object.
 void World::reset() {
   snapshot_.restore();
   memory_.forget_regions();
@@ -238,6 +244,8 @@ End World::run(const std::function<void(int)>& body, Chooser& chooser) {
 
 // ---- One schedule ---------------------------------------------------------
 
+/// One step after the other, until no process is left or the chooser ends the
+/// schedule.
 End World::go_on(Chooser& chooser) {
   for (;;) {
     collect(choices_);
@@ -277,8 +285,9 @@ End World::go_on(Chooser& chooser) {
   }
 }
 
-/// Two schedules with equal signatures are in one state. What is not decided by
-/// the order of dependent steps is added: time, and who is held.
+/// Two schedules with equal signatures are in one state. The order of dependent
+/// steps does not decide the time, and the processes that are held. Both are
+/// added.
 std::uint64_t World::signature() const {
   std::uint64_t sum = order_.signature() + mixed(time_ + 1);
   for (const auto& task : tasks_) {
@@ -327,9 +336,9 @@ bool World::is_over() const {
          });
 }
 
-/// Nobody can go on now. Time passes until a waiter looks again or gives up, or
-/// a chain that was held goes on. False: nothing will ever happen. After the
-/// death of a rank the job ends then.
+/// No process can go on now. Time passes until a waiter looks again or gives
+/// up, or a chain that was held goes on. False: nothing will ever happen. After
+/// the death of a rank the job ends then.
 bool World::pass_time() {
   constexpr Microseconds kNever = ~Microseconds{0};
   const auto next_of = [this](const Task& task) {
@@ -410,7 +419,7 @@ void World::die(int rank) {
 
 // ---- Tasks ----------------------------------------------------------------
 
-/// Thread-local variables of the image are those of the task that ran last.
+/// The image has the thread-local variables of the task that ran last.
 void World::load_variables(Task& task) {
   Task*& loaded = loaded_[static_cast<std::size_t>(task.rank)];
   if (loaded == &task) {
@@ -450,6 +459,7 @@ void World::block(const Wait& wait) {
   task.fiber.suspend();
 }
 
+/// Whether the event has come for which a task waits. Time is not looked at.
 bool World::wait_over(const Task& task) const {
   const Wait& wait = task.wait;
   const RankState& state = state_[static_cast<std::size_t>(task.rank)];
@@ -478,8 +488,8 @@ bool World::is_ready(const Task& task) const {
           kind != Wait::Kind::kSteps);
 }
 
-/// The body of the library's thread: the steps run again whenever something has
-/// happened on the rank.
+/// The body of the library's thread: the steps run again after each event of
+/// the rank.
 void World::run_steps(Task& task) {
   for (;;) {
     RankState& state = state_[static_cast<std::size_t>(task.rank)];
@@ -525,7 +535,7 @@ bool World::is_complete(acp_handle_t handle) const {
          state.open.front() > handle;
 }
 
-/// The result as that of acpx_complete_timeout.
+/// Returns the result of acpx_complete_timeout.
 int World::complete(acp_handle_t handle, int timeout_ms) {
   RankState& state = state_[static_cast<std::size_t>(rank())];
   if (is_in_step()) {
@@ -557,6 +567,7 @@ int World::complete(acp_handle_t handle, int timeout_ms) {
   return 0;
 }
 
+/// A word that differs at once ends the call without a step of the schedule.
 int World::wait_word(acp_ga_t word,
                      std::uint64_t unlike,
                      int timeout_ms,
@@ -592,6 +603,7 @@ int World::wait_word(acp_ga_t word,
   return 0;
 }
 
+/// Calls the condition again after each event of the rank.
 int World::wait_until(int (*done)(void*), void* argument, int timeout_ms) {
   if (is_in_step()) {
     error() = ACPX_AGAIN;

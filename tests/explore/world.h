@@ -22,7 +22,7 @@
 
 namespace explore {
 
-/// What the network below the ranks is like.
+/// Properties of the network below the ranks.
 struct Mode {
   /// A chain is done when acpx_post returns, as where ranks share memory.
   bool is_near = false;
@@ -42,7 +42,7 @@ struct Choice {
   int cost;    ///< 1 when it departs from the default order.
 };
 
-/// Decides who goes on. The first choice is the default.
+/// Decides which process goes on. The first choice is the default.
 class Chooser {
  public:
   Chooser() = default;
@@ -60,7 +60,7 @@ class Chooser {
 enum class End : std::uint8_t {
   kDone,      ///< All programs have ended.
   kCut,       ///< The chooser has ended the schedule.
-  kDeadlock,  ///< Nobody can go on, at any time.
+  kDeadlock,  ///< No process can ever go on.
   kEndless    ///< Too many steps, or too much time.
 };
 
@@ -71,7 +71,7 @@ struct Wait {
     kHandle,  ///< Until a handle is complete.
     kChain,   ///< Until one chain is complete, in acpx_post.
     kWord,    ///< Until a word differs.
-    kEvent,   ///< Until something has happened on the rank.
+    kEvent,   ///< Until the rank has had an event.
     kYield,   ///< Until another process has made a step.
     kMutex,
     kBarrier,
@@ -88,7 +88,7 @@ struct Wait {
   std::uint64_t seen = 0;     ///< Count of steps or barriers at the begin.
   Microseconds deadline = 0;  ///< 0: none.
   bool is_signalled = false;  ///< A signal has come since the begin.
-  bool is_due = false;        ///< Time has passed: look, whatever has come.
+  bool is_due = false;        ///< Time has passed: the waiter looks again.
 };
 
 /// The job. One object in a process.
@@ -121,15 +121,16 @@ class World {
 
   /// Runs a function on all ranks with a network of `mode`. A schedule may have
   /// any length. For programs that are too long to be explored.
-  End run_long(const std::function<void(int)>& body, const Mode& mode,
+  End run_long(const std::function<void(int)>& body,
+               const Mode& mode,
                Chooser& chooser);
 
-  /// Makes the present state the one from which each schedule begins.
+  /// Lets each schedule begin from the present state.
   void take_snapshot();
 
   std::size_t snapshot_pages() const { return snapshot_.pages(); }
 
-  /// Sets what the network is like from now on.
+  /// Sets the properties of the network from now on.
   void set_mode(const Mode& mode) { mode_ = mode; }
 
   /// Words of a rank's memory that its own code reads and writes without the
@@ -169,8 +170,9 @@ class World {
 
   bool is_ending() const { return is_ending_; }
 
-  /// An operation of the running program begins or ends. Schedules in which one
-  /// ends before another begins are not equal to those in which it does not.
+  /// An operation of the running program begins or ends. A schedule in which an
+  /// operation ends before another begins is not equal to a schedule in which
+  /// both overlap.
   void note_begin();
   void note_end();
 
@@ -226,17 +228,17 @@ class World {
     unsigned repeats = 0;
   };
 
-  /// What changes while a schedule runs.
+  /// The part of a rank that changes while a schedule runs.
   struct RankState {
     acp_handle_t issued = 0;
     std::vector<acp_handle_t> open;  ///< Handles that are not complete.
     std::vector<Step> steps;
     std::uint64_t events = 0;       ///< Signals and completions.
-    std::uint64_t events_seen = 0;  ///< Those that the steps have seen.
+    std::uint64_t events_seen = 0;  ///< Events that the steps have seen.
     bool has_plain_event = false;   ///< Another rank has stored, unsignalled.
     std::uint64_t writes = 0;       ///< Steps of this rank that wrote.
     bool is_dead = false;
-    int failure = 0;  ///< Of an operation, not collected yet.
+    int failure = 0;  ///< Code of an operation, not collected yet.
     acp_handle_t failed = 0;
   };
 
@@ -253,7 +255,7 @@ class World {
     std::vector<bool> seen;     ///< Words that are contended.
     bool is_backwards = false;  ///< The order of these words.
     bool has_arrived = false;   ///< Results are there, the handle is complete.
-    bool is_held = false;       ///< It repeats another one, see hold().
+    bool is_held = false;       ///< It repeats the chain before, see hold().
     std::uint64_t held_at = 0;  ///< foreign_writes() when it was posted.
     int failure = 0;
     std::vector<std::byte> results;
@@ -356,7 +358,8 @@ class World {
   Memory memory_;
   Settings settings_;
   std::vector<std::unique_ptr<RankImage>> images_;
-  std::vector<std::vector<acpx_module_t>> modules_;  ///< Of each rank.
+  std::vector<std::vector<acpx_module_t>>
+      modules_;  ///< One list for each rank.
   std::vector<std::uint64_t> module_offsets_;
   int adding_ = -1;  ///< The rank whose modules are being added.
   Snapshot snapshot_;

@@ -22,6 +22,7 @@ class ChannelProgram : public Program {
     }
   }
 
+  /// Waits for each message, so a program has one request at a time.
   std::uint64_t run(const Operation& operation) override {
     acp_errno = 0;
     const std::size_t words = std::max<std::size_t>(operation.b, 1);

@@ -27,6 +27,8 @@ class DequeProgram : public Program {
 
   void use(const Handles& handles) override { deque_ = {handles.first}; }
 
+  /// The element of a push lies in starter memory, and a taken one arrives
+  /// there.
   std::uint64_t run(const Operation& operation) override {
     acp_errno = 0;
     std::uint64_t* source = own_words(kSource);

@@ -1,4 +1,4 @@
-// What the explorer finds in the code of a rank.
+// The functions by which the explorer uses the code of a rank.
 #include <cstring>
 #include <initializer_list>
 
@@ -8,8 +8,8 @@
 
 extern "C" {
 
-/// The loader knows where a thread has the variables of an object once one of
-/// them was looked up.
+/// The loader knows where a thread has the variables of an object once a
+/// variable was looked up.
 thread_local int explore_thread_variable = 0;
 
 int explore_add_modules(int (*add)(const acpx_module_t*)) {

@@ -24,6 +24,8 @@ class ListProgram : public Program {
     other_ = {handles.second};
   }
 
+  /// The element of a push lies in starter memory. kRemember keeps an iterator
+  /// for the operations behind it.
   std::uint64_t run(const Operation& operation) override {
     acp_errno = 0;
     std::uint64_t* source = own_words(kSource);
@@ -98,9 +100,9 @@ class ListProgram : public Program {
   }
 
   /// Walks while others change the list. `wanted` has a bit for each element
-  /// that is there all the time: each is met once, in ascending order. Others
-  /// may be erased before they are read. If the walk stands on one that is
-  /// erased, it ends with acp_errno set.
+  /// that is there all the time: each is met once, in ascending order. Other
+  /// elements may be erased before they are read. If the walk stands on an
+  /// element that is erased, it ends with acp_errno set.
   std::uint64_t walk(std::uint64_t wanted) {
     std::uint64_t met = 0;
     std::size_t count = 0;

@@ -33,6 +33,7 @@ class MapProgram : public Program {
     value_words_ = (variant & map::kLargeValues) != 0 ? 8 : 1;
   }
 
+  /// Key and value lie in starter memory, as long as the variant says.
   std::uint64_t run(const Operation& operation) override {
     acp_errno = 0;
     const acp_element_t key = filled(kKey, key_words_, operation.a);

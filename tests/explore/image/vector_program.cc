@@ -21,6 +21,7 @@ class VectorProgram : public Program {
 
   void use(const Handles& handles) override { vector_ = {handles.first}; }
 
+  /// The element of a push lies in starter memory.
   std::uint64_t run(const Operation& operation) override {
     acp_errno = 0;
     std::uint64_t* source = own_words(kSource);
