@@ -251,6 +251,7 @@ std::string Exploration::audit() {
   });
   world_.run_plainly([&](int rank) {
     const InRank inside(true);
+    world_.image(rank).program(scenario_.structure.c_str())->leave();
     world_.image(rank).trim();
   });
   world_.run_plainly([&](int rank) {

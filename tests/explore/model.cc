@@ -276,6 +276,62 @@ class ListModel : public Model {
   std::uint64_t kept_ = kNothing;
 };
 
+/// A map without values.
+class SetModel : public MapModel {
+ public:
+  std::unique_ptr<Model> copy() const override {
+    return std::make_unique<SetModel>(*this);
+  }
+
+  /// An insert does not tell whether the key was there.
+  std::uint64_t run(const Operation& operation) override {
+    const std::uint64_t result = MapModel::run(operation);
+    return operation.code == map::kInsert ? kNothing : result;
+  }
+
+  std::vector<std::uint64_t> dump() const override {
+    std::vector<std::uint64_t> keys = MapModel::dump();
+    for (std::size_t i = 0; i < keys.size() / 2; ++i) {
+      keys[i] = keys[2 * i];
+    }
+    keys.resize(keys.size() / 2);
+    return keys;
+  }
+};
+
+class WorkspaceModel : public Model {
+ public:
+  std::unique_ptr<Model> copy() const override {
+    return std::make_unique<WorkspaceModel>(*this);
+  }
+
+  std::uint64_t run(const Operation& operation) override {
+    if (operation.code == workspace::kWrite) {
+      words_[operation.a] = operation.b;
+      return kNothing;
+    }
+    return words_[operation.a];
+  }
+
+  std::vector<std::uint64_t> dump() const override {
+    std::vector<std::uint64_t> all;
+    for (std::uint64_t word = 0; word < workspace::kWords; ++word) {
+      const auto found = words_.find(workspace::word_number(word));
+      all.push_back(found == words_.end() ? 0 : found->second);
+    }
+    return all;
+  }
+
+  std::string text_of(const Operation& operation) const override {
+    return (operation.code == workspace::kWrite ? "write(" : "read(") +
+           std::to_string(operation.a) + ", " + std::to_string(operation.b) +
+           ")";
+  }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> words_;
+};
+
 /// Only counts blocks: the program itself looks whether they overlap.
 class HeapModel : public Model {
  public:
@@ -352,6 +408,8 @@ std::unique_ptr<Model> new_model(const std::string& structure) {
   if (structure == "vector") return std::make_unique<VectorModel>();
   if (structure == "list") return std::make_unique<ListModel>();
   if (structure == "malloc") return std::make_unique<HeapModel>();
+  if (structure == "set") return std::make_unique<SetModel>();
+  if (structure == "workspace") return std::make_unique<WorkspaceModel>();
   if (structure == "channel") return std::make_unique<ChannelModel>();
   return nullptr;
 }

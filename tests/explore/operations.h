@@ -98,6 +98,24 @@ enum Code : std::uint16_t {
 
 }  // namespace heap
 
+namespace workspace {
+
+/// Words that operations use: one on rank 0 and one on rank 1.
+inline constexpr std::uint64_t kWords = 2;
+
+/// The number in the workspace of a used word.
+constexpr std::uint64_t word_number(std::uint64_t word) {
+  return word * 8;
+}
+
+enum Code : std::uint16_t {
+  kWrite,  ///< a: number of the word, b: value.
+  kRead,   ///< a: number of the word. Returns the value.
+  kCodes
+};
+
+}  // namespace workspace
+
 namespace channel {
 
 enum Code : std::uint16_t {

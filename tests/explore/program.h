@@ -48,6 +48,9 @@ class Program {
 
   /// Destroys the structures. Rank 0 calls it.
   virtual void destroy() = 0;
+
+  /// Ends what use() has begun. Each rank calls it after destroy().
+  virtual void leave() {}
 };
 
 }  // namespace explore

@@ -68,6 +68,40 @@ void add_maps(std::vector<Scenario>& all) {
             others);
 }
 
+void add_sets(std::vector<Scenario>& all) {
+  const std::vector<Named> changes = {{"insert", {map::kInsert, 1, 0}},
+                                      {"remove", {map::kRemove, 1, 0}}};
+  std::vector<Named> others = changes;
+  others.push_back({"find", {map::kFind, 1, 0}});
+  others.push_back({"insert2", {map::kInsert, 2, 0}});
+  const std::vector<Operation> with = {{map::kInsert, 1, 0}};
+  add_pairs(all, "set", "set.absent", 0, {}, changes, others);
+  add_pairs(all, "set", "set.present", 0, with, changes, others);
+  add_pairs(all, "set", "set.large_keys", map::kLargeKeys, with, changes,
+            others);
+}
+
+void add_workspaces(std::vector<Scenario>& all) {
+  const Operation write{workspace::kWrite, 0, 1};
+  const Operation write_far{workspace::kWrite, workspace::word_number(1), 2};
+  const Operation read{workspace::kRead, 0, 0};
+  const Operation read_far{workspace::kRead, workspace::word_number(1), 0};
+  const std::vector<Operation> zeros = {
+      {workspace::kWrite, 0, 0},
+      {workspace::kWrite, workspace::word_number(1), 0}};
+  const auto add = [&](const char* name,
+                       std::vector<std::vector<Operation>> programs) {
+    Scenario scenario;
+    scenario.name = std::string("workspace.") + name;
+    scenario.structure = "workspace";
+    scenario.before = zeros;
+    scenario.programs = std::move(programs);
+    all.push_back(scenario);
+  };
+  add("write+read", {{write, write_far}, {read_far, read}});
+  add("write+write", {{write, read_far}, {write_far, read}});
+}
+
 void add_vectors(std::vector<Scenario>& all) {
   const std::vector<Operation> before = {{vector::kPushBack, 1, 0},
                                          {vector::kPushBack, 2, 0}};
@@ -278,6 +312,8 @@ std::vector<Scenario> all_scenarios() {
   std::vector<Scenario> all;
   add_deques(all);
   add_maps(all);
+  add_sets(all);
+  add_workspaces(all);
   add_vectors(all);
   add_lists(all);
   add_longer(all);

@@ -23,6 +23,10 @@ explore::Program* explore_program(const char* structure) {
   if (std::strcmp(structure, "list") == 0) return explore::list_program();
   if (std::strcmp(structure, "malloc") == 0) return explore::malloc_program();
   if (std::strcmp(structure, "channel") == 0) return explore::channel_program();
+  if (std::strcmp(structure, "set") == 0) return explore::set_program();
+  if (std::strcmp(structure, "workspace") == 0) {
+    return explore::workspace_program();
+  }
   return nullptr;
 }
 

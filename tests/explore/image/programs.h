@@ -14,6 +14,8 @@ Program* vector_program();
 Program* list_program();
 Program* malloc_program();
 Program* channel_program();
+Program* set_program();
+Program* workspace_program();
 
 /// The word at an offset of the caller's own starter memory.
 inline std::uint64_t* own_words(std::uint64_t offset) {
