@@ -49,7 +49,7 @@ class Program {
   /// Destroys the structures. Rank 0 calls it.
   virtual void destroy() = 0;
 
-  /// Ends what use() has begun. Each rank calls it after destroy().
+  /// Ends the part of this rank. Each rank calls it after destroy().
   virtual void leave() {}
 };
 

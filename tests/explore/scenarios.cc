@@ -68,6 +68,7 @@ void add_maps(std::vector<Scenario>& all) {
             others);
 }
 
+/// The pairs of maps that sets have, too.
 void add_sets(std::vector<Scenario>& all) {
   const std::vector<Named> changes = {{"insert", {map::kInsert, 1, 0}},
                                       {"remove", {map::kRemove, 1, 0}}};
@@ -81,6 +82,7 @@ void add_sets(std::vector<Scenario>& all) {
             others);
 }
 
+/// Both ranks use a word of each rank, so no order of their writes is hidden.
 void add_workspaces(std::vector<Scenario>& all) {
   const Operation write{workspace::kWrite, 0, 1};
   const Operation write_far{workspace::kWrite, workspace::word_number(1), 2};
