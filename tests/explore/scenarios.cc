@@ -233,8 +233,8 @@ void add_heaps(std::vector<Scenario>& all) {
   constexpr std::uint64_t kHalfSpan = 8192;  // two blocks of a span
   constexpr std::uint64_t kRun = 40'000;     // pages of a chunk
   constexpr std::uint64_t kLarge = 150'000;  // more than two chunks
-  const auto add = [&](const char* name, std::vector<Operation> before,
-                       std::vector<std::vector<Operation>> programs) {
+  const auto add = [&](const char* name, const std::vector<Operation>& before,
+                       const std::vector<std::vector<Operation>>& programs) {
     for (const bool has_cache : {false, true}) {
       Scenario scenario;
       scenario.name =
