@@ -66,7 +66,7 @@ void* BufferPool::take(std::size_t bytes) noexcept {
     const std::lock_guard lock(lock_);
     if (Block* block = free_[size_class].get()) {
       kept_ -= block->units * Block::kUnit;
-      block->use = Block::Use::kBuffer;
+      block->use.store(Block::Use::kBuffer, std::memory_order_relaxed);
       return block->bytes();
     }
   }
@@ -81,10 +81,10 @@ void* BufferPool::take(std::size_t bytes) noexcept {
 /// of OPI_Alloc are kept.
 void BufferPool::give_back(Block& block) noexcept {
   const std::size_t bytes = block.units * Block::kUnit;
-  if (block.use == Block::Use::kBuffer) {
+  if (block.use.load(std::memory_order_relaxed) == Block::Use::kBuffer) {
     const std::lock_guard lock(lock_);
     if (kept_ + bytes <= most_) {
-      block.use = Block::Use::kPooled;
+      block.use.store(Block::Use::kPooled, std::memory_order_relaxed);
       // The buffer has the size of a class, and less than a unit more.
       free_[class_of(block.capacity() & ~(kPageBytes - 1))].put(block);
       kept_ += bytes;

@@ -347,7 +347,12 @@ bool Engine::serve(Send& send) {
   const Offered state = record.state.load(std::memory_order_acquire);
   const Partner& partner = peers_[send.peer];
   const std::byte* data = send.offered;
-  const std::uint64_t wanted = std::min(record.wanted, send.envelope.size);
+  if (state != Offered::kBoth && state != Offered::kBounce) {
+    return false;
+  }
+  // Before these states the receiver may be writing it.
+  const std::uint64_t asked = record.wanted;
+  const std::uint64_t wanted = std::min(asked, send.envelope.size);
   if (state == Offered::kBoth) {
     std::byte* target = here(partner, record.target);
     if (!is_in_library(target, wanted)) {
@@ -365,9 +370,6 @@ bool Engine::serve(Send& send) {
       // Release: the receiver sees the bytes.
       record.copied.fetch_add(bytes, std::memory_order_release);
     }
-  }
-  if (state != Offered::kBounce) {
-    return false;
   }
   if (send.block == nullptr) {
     send.block = g_host_memory.take(kBounceBytes);

@@ -30,6 +30,10 @@ std::uint64_t address_of(const void* at) noexcept {
   return reinterpret_cast<std::uintptr_t>(at);
 }
 
+bool is_free(const Block& block) noexcept {
+  return block.use.load(std::memory_order_relaxed) == Block::Use::kFree;
+}
+
 /// Gives the pages of a large block to the system. The block is nobody's.
 void return_large(Block& block) noexcept {
   if (block.units * Block::kUnit >= kReturnedBytes) {
@@ -92,7 +96,7 @@ Heap::Links& Heap::links(Block& block) noexcept {
 
 void Heap::insert(Block& block) noexcept {
   const unsigned list = list_of(block.units);
-  block.use = Block::Use::kFree;
+  block.use.store(Block::Use::kFree, std::memory_order_relaxed);
   block.check = 0;
   Block* first = lists_[list];
   new (block.bytes()) Links{first, nullptr};
@@ -172,14 +176,14 @@ void Heap::divide(Block& block, std::uint32_t units) noexcept {
 void Heap::merge(Block& block) noexcept {
   Block* whole = &block;
   Block& next = behind(block);
-  if (next.use == Block::Use::kFree) {
+  if (is_free(next)) {
     remove(next);
     whole->units += next.units;
   }
   if (block.before != 0) {
     Block& front = *std::launder(reinterpret_cast<Block*>(
         reinterpret_cast<std::byte*>(&block) - block.before * Block::kUnit));
-    if (front.use == Block::Use::kFree) {
+    if (is_free(front)) {
       remove(front);
       front.units += whole->units;
       whole = &front;
@@ -204,7 +208,7 @@ void Heap::open(void* memory, std::size_t bytes, std::uint16_t owner) noexcept {
   first->owner = owner;
   Block* end = new (&behind(*first)) Block;
   end->before = first->units;
-  end->use = Block::Use::kEnd;
+  end->use.store(Block::Use::kEnd, std::memory_order_relaxed);
   insert(*first);
 }
 
@@ -231,7 +235,8 @@ void* Heap::take(std::size_t bytes,
   remove(*block);
   const auto front = static_cast<std::uint32_t>(
       (-address_of(block->bytes()) & (alignment - 1)) / Block::kUnit);
-  block->use = use;  // Else it would be merged with its parts.
+  // Else it would be merged with its parts.
+  block->use.store(use, std::memory_order_relaxed);
   if (front != 0) {
     Block* whole = block;
     Block& end = behind(*whole);
@@ -241,7 +246,7 @@ void* Heap::take(std::size_t bytes,
     block->units = rest;
     block->before = front;
     block->owner = owner_;
-    block->use = use;
+    block->use.store(use, std::memory_order_relaxed);
     end.before = rest;
     merge(*whole);
   }
@@ -273,7 +278,7 @@ bool Heap::grow(Block& block, std::size_t bytes) noexcept {
       (bytes + sizeof(Block) + Block::kUnit - 1) / Block::kUnit);
   const std::lock_guard lock(lock_);
   Block& next = behind(block);
-  if (next.use != Block::Use::kFree || block.units + next.units < units) {
+  if (!is_free(next) || block.units + next.units < units) {
     return false;
   }
   const std::uint32_t before = block.units;

@@ -31,7 +31,10 @@ struct Block {
   std::uint32_t before = 0;  ///< Units of the block in front; 0: the first.
   std::uint32_t check = 0;   ///< Tells a header from other bytes.
   std::uint16_t owner = 0;   ///< The process whose heap this is.
-  Use use = Use::kFree;
+  /// Relaxed. The owner reads it when it merges a neighbour, which another
+  /// process may have. Only the owner frees a block, under its lock, so it sees
+  /// kFree exactly where the block is free.
+  std::atomic<Use> use = Use::kFree;
   std::uint8_t is_given = 0;  ///< On the way to another process.
 
   static constexpr std::size_t kUnit = 64;

@@ -203,7 +203,7 @@ Block& block_of(const char* call, void* bytes) {
   if (block->is_given != 0) {
     refuse(call, bytes, "OPI_Give has passed it to another process");
   }
-  if (block->use == Block::Use::kPooled) {
+  if (block->use.load(std::memory_order_relaxed) == Block::Use::kPooled) {
     refuse(call, bytes, "OPI_Free has freed it");
   }
   return *block;

@@ -31,7 +31,8 @@ HMPI_FUNCTION(Free_mem, (void* address)) {
   if (block == nullptr) {
     return below.Free_mem(address);
   }
-  if (block->is_given != 0 || block->use == Block::Use::kPooled) {
+  if (block->is_given != 0 ||
+      block->use.load(std::memory_order_relaxed) == Block::Use::kPooled) {
     below.Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_BASE);
     return MPI_ERR_BASE;
   }

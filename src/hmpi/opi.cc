@@ -33,8 +33,9 @@ const char* fault_of(const Block& block) {
   if (block.is_given != 0) {
     return ": OPI_Give has passed it to another process already";
   }
-  return block.use == Block::Use::kPooled ? ": OPI_Free has freed it already"
-                                          : nullptr;
+  return block.use.load(std::memory_order_relaxed) == Block::Use::kPooled
+             ? ": OPI_Free has freed it already"
+             : nullptr;
 }
 
 std::size_t bytes_of(int count, MPI_Datatype type) {
