@@ -1,8 +1,9 @@
-// How many seeds a random model is run with.
+// The seeds of random models.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 
 namespace acp::test {
 
@@ -14,6 +15,12 @@ constexpr std::uint32_t seeds_of_one_thread(std::uint32_t all) {
 #else
   return all;
 #endif
+}
+
+/// ACP_TEST_SEED, which gives random programs other numbers; without it 0.
+inline std::uint64_t chosen_seed() {
+  const char* text = std::getenv("ACP_TEST_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 0;
 }
 
 }  // namespace acp::test

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "support/seeds.h"
 #include "support/spmd_memory.h"
 
 namespace spmd {
@@ -32,15 +33,9 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-/// ACP_TEST_SEED, which gives all cases other numbers; without it 0.
-std::uint64_t chosen_seed() {
-  const char* text = std::getenv("ACP_TEST_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 0;
-}
-
 std::uint64_t case_seed(std::uint64_t salt) {
   return hash_of(g_current != nullptr ? g_current->id : "") + salt * 7919U +
-         chosen_seed() * 0x9e3779b97f4a7c15U;
+         acp::test::chosen_seed() * 0x9e3779b97f4a7c15U;
 }
 
 /// Calls only async-signal-safe functions: the case hangs, perhaps inside of
