@@ -255,7 +255,7 @@ void* resize(void* bytes, std::size_t wanted) noexcept {
     }
     if (wanted > size && g_host_memory.grow(block, wanted)) {
       // The pool has sizes of its own, which this one is not any more.
-      block.use = Block::Use::kTaken;
+      block.use.store(Block::Use::kTaken, std::memory_order_relaxed);
       return bytes;
     }
   }

@@ -92,7 +92,7 @@ Shape shape_of(Random& random, std::uint32_t number) {
   shape.contexts = 1 + random() % 3;
   shape.tags = 1 + random() % 4;
   Settings& settings = shape.settings;
-  settings.inline_bytes = one_of<std::size_t>(random, {0, 32, 256, 256, 1024});
+  settings.inline_bytes = one_of<std::size_t>(random, {0, 32, 256, 4096, 8192});
   settings.copy_bytes = one_of<std::size_t>(random, {0, 512, 8192, 8192});
   settings.detach_bytes =
       one_of<std::size_t>(random, {0, 4096, 64 << 10, kMostBytes});
