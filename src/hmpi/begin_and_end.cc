@@ -8,9 +8,9 @@ namespace hmpi {
 
 namespace {
 
-int number_of(const char* name) {
+long number_of(const char* name) {
   const char* text = std::getenv(name);
-  return text == nullptr ? 0 : std::atoi(text);
+  return text == nullptr ? 0 : std::strtol(text, nullptr, 10);
 }
 
 /// Whether the launcher tells of processes on other hosts: Open MPI, MPICH and

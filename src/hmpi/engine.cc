@@ -224,8 +224,7 @@ void Engine::wake_awaited() {
     awaited.push_back(receive->from);
   }
   std::ranges::sort(awaited);
-  const auto repeated = std::ranges::unique(awaited);
-  awaited.erase(repeated.begin(), repeated.end());
+  awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());
   for (const Peer peer : awaited) {
     if (peer != me_) {
       wake(peer);

@@ -151,6 +151,12 @@ class Engine {
   /// Whether messages wait for room.
   bool has_kept() const noexcept { return kept_messages_ != 0; }
 
+  /// Whether progress() has to be called soon again, although no peer wakes
+  /// this process.
+  bool has_steps_left() const noexcept {
+    return has_kept() || !copying_.empty();
+  }
+
   /// Whether messages wait for what other processes do.
   bool awaits_peers() const noexcept {
     return has_kept() || !offered_.empty() || !copying_.empty();

@@ -40,7 +40,7 @@ int step(void* /*argument*/) {
   const bool was_inside = std::exchange(t_is_inside, true);
   const bool has_moved = g_job->engine.progress(true);
   t_is_inside = was_inside;
-  if (g_job->engine.awaits_peers()) {
+  if (g_job->engine.has_steps_left()) {
     acpx_hurry_progress();
   }
   g_gate.end_visit();

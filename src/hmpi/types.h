@@ -32,7 +32,7 @@ class KnownTypes {
   std::array<TypeFacts, 256> facts_{};
 };
 
-inline constinit KnownTypes g_known_types;
+inline KnownTypes g_known_types;
 
 /// Asks the MPI below about a type, and remembers the answers.
 const TypeFacts& learn_type(MPI_Datatype type);
