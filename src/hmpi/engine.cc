@@ -90,13 +90,23 @@ void Engine::check_library(Peer peer,
   }
 }
 
-SendRecord& Engine::record_of(Peer peer, std::uint64_t address) {
+/// The record at an address that a message names; null: none can be there.
+SendRecord* Engine::find_record(Peer peer,
+                                std::uint64_t address) const noexcept {
   std::byte* record = here(peers_[peer], address);
-  check_library(peer, record, sizeof(SendRecord));
-  if (reinterpret_cast<std::uintptr_t>(record) % alignof(SendRecord) != 0) {
+  const bool is_aligned =
+      reinterpret_cast<std::uintptr_t>(record) % alignof(SendRecord) == 0;
+  return is_aligned && is_in_library(record, sizeof(SendRecord))
+             ? std::launder(reinterpret_cast<SendRecord*>(record))
+             : nullptr;
+}
+
+SendRecord& Engine::record_of(Peer peer, std::uint64_t address) {
+  SendRecord* record = find_record(peer, address);
+  if (record == nullptr) {
     end_by_overwritten(peer, "a message names no send record: the ring");
   }
-  return *std::launder(reinterpret_cast<SendRecord*>(record));
+  return *record;
 }
 
 void Engine::add(Context& context) {
@@ -117,11 +127,13 @@ void Engine::drop(Arrived& arrived) {
   const Message& message = arrived.message;
   if (message.kind == Kind::kInline) {
     tell_matched(peers_[arrived.peer], message.envelope.size);
-  } else if (message.kind == Kind::kOffer) {
+  } else if (SendRecord* record =
+                 message.kind == Kind::kOffer
+                     ? find_record(arrived.peer, message.offer.record)
+                     : nullptr) {
     Offered waiting = Offered::kWaiting;
-    record_of(arrived.peer, message.offer.record)
-        .state.compare_exchange_strong(waiting, Offered::kDone,
-                                       std::memory_order_release);
+    record->state.compare_exchange_strong(waiting, Offered::kDone,
+                                          std::memory_order_release);
   }
 }
 

@@ -198,6 +198,7 @@ class Engine {
 
   void find_library() noexcept;
   std::byte* here(const Partner& partner, std::uint64_t address) const noexcept;
+  SendRecord* find_record(Peer peer, std::uint64_t address) const noexcept;
   SendRecord& record_of(Peer peer, std::uint64_t address);
   /// Ends the job if `bytes` at `address` are not library memory.
   void check_library(Peer peer, const void* address, std::size_t bytes) const;

@@ -17,7 +17,7 @@ namespace hmpi::test {
 
 /// The largest message of a test.
 inline constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-/// A message has the random bytes from one of so many offsets on.
+/// A message has the random bytes from an offset below this number on.
 inline constexpr std::size_t kPatterns = 8191;
 
 /// The bytes of a message. Two messages of a few bytes rarely have equal ones.
@@ -35,7 +35,7 @@ Engine::Member member_of(int rank, PeerMemory& memory);
 /// when the heap is broken, or when another block is still taken.
 std::string clear_heap();
 
-/// Buffers of one rank, kept by size. Reusing them takes no lock: a lock would
+/// Buffers of a rank, kept by size. Reusing them takes no lock: a lock would
 /// order the ranks, and hide their races from ThreadSanitizer.
 class Buffers {
  public:

@@ -55,7 +55,7 @@ struct Planned {
   bool is_in_library = false;
 };
 
-/// The messages of one rank to another one, in the order of their sends.
+/// The messages of a rank to a rank, in the order of their sends.
 using Stream = std::vector<Planned>;
 
 /// A receive gets a message that fits these.
@@ -70,7 +70,7 @@ struct Wanted {
   }
 };
 
-/// The receives of one rank beside MPI's rules.
+/// The receives of a rank beside MPI's rules.
 class Inbox {
  public:
   /// `streams` lead to this rank, one from each peer, and stay in place.

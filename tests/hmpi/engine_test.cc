@@ -460,7 +460,7 @@ class Rank {
     }
   }
 
-  /// One random operation. Whether it has done something.
+  /// A random operation. Whether it has had an effect.
   bool step() {
     collect();
     for (std::uint32_t i = 0; i < shape_.contexts; ++i) {
@@ -650,7 +650,7 @@ class Rank {
 
   // Receiving.
 
-  /// Describes a receive that fits some message. Null: all have come.
+  /// Describes a receive that fits a message. Null: all have come.
   std::unique_ptr<RandomReceive> make_receive() {
     const std::uint32_t context = random_() % shape_.contexts;
     Peer sender = 0;
@@ -955,7 +955,7 @@ class Rank {
   std::string failure_;
 };
 
-/// Runs one random program, and checks what its ranks say.
+/// Runs a random program, and checks what its ranks say.
 void run_program(std::uint64_t chosen, std::uint32_t number, Seen& seen) {
   Random random(chosen << 32 | number);
   const Shape shape = shape_of(random, number);
