@@ -341,10 +341,10 @@ bool Engine::take(Receive& receive) {
     }
     if (bytes < settings_.both_from || is_own ||
         !is_in_library(receive.buffer, bytes)) {
-      if (is_own) {
-        std::memmove(receive.buffer, data, bytes);
-      } else {
+      if (!is_own) {
         copy_message(receive.buffer, data, bytes);
+      } else if (bytes != 0) {
+        std::memmove(receive.buffer, data, bytes);
       }
       end_copy(receive);
       return true;
