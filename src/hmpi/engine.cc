@@ -125,15 +125,19 @@ void Engine::add(Context& context) {
 void Engine::drop(Arrived& arrived) {
   const std::unique_ptr<Arrived> owned(&arrived);
   const Message& message = arrived.message;
-  if (message.kind == Kind::kInline) {
-    tell_matched(peers_[arrived.peer], message.envelope.size);
-  } else if (SendRecord* record =
-                 message.kind == Kind::kOffer
-                     ? find_record(arrived.peer, message.offer.record)
-                     : nullptr) {
-    Offered waiting = Offered::kWaiting;
-    record->state.compare_exchange_strong(waiting, Offered::kDone,
-                                          std::memory_order_release);
+  switch (message.kind) {
+    case Kind::kInline:
+      tell_matched(peers_[arrived.peer], message.envelope.size);
+      break;
+    case Kind::kOffer:
+      if (SendRecord* record =
+              find_record(arrived.peer, message.offer.record)) {
+        Offered waiting = Offered::kWaiting;
+        record->state.compare_exchange_strong(waiting, Offered::kDone,
+                                              std::memory_order_release);
+      }
+      break;
+    case Kind::kGive: break;  // The buffer is lost, as what it held.
   }
 }
 

@@ -181,8 +181,8 @@ class Engine {
     std::size_t kept_bytes = 0;
     /// Inline bytes sent to it, and received from it, in all.
     std::uint64_t sent = 0;
-    std::uint64_t sent_matched =
-        0;  ///< So many that it has asked for, at least.
+    /// A count of the sent bytes that its receives have got. It may be old.
+    std::uint64_t sent_matched = 0;
     std::uint64_t matched = 0;
     std::uint64_t matched_told = 0;
     KernelCopy kernel_copy = KernelCopy::kUnknown;

@@ -384,7 +384,9 @@ void Engine::end_copy(Receive& receive) {
 }
 
 void Engine::ask_attention(Partner& partner) {
-  partner.memory->attention.fetch_add(1, std::memory_order_seq_cst);
+  partner.memory->attention.fetch_add(1, std::memory_order_relaxed);
+  // Pairs with begin_sleep().
+  fences_.often();
   wake_sleeper(static_cast<Peer>(&partner - peers_.data()));
 }
 

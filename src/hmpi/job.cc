@@ -115,7 +115,8 @@ Job& job() noexcept {
   return *g_job;
 }
 
-/// As in Waiting, a peer is woken the more seldom the longer the tests last.
+/// Calls that test wake peers as Waiting does: the longer they find nothing,
+/// the more seldom they wake.
 void Job::rouse_peers(bool has_moved) {
   constexpr std::chrono::microseconds kFirstWake{50};
   constexpr std::chrono::microseconds kLongestWake{20'000};

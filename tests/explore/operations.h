@@ -92,7 +92,8 @@ enum Code : std::uint16_t {
   kAllocate,  ///< a: bytes, b: rank.
   kFree,      ///< a: number of the block in the list of rank b.
   kTrim,
-  kAllocateLast,  ///< As kAllocate, where the heap has room for two blocks.
+  /// This code does what kAllocate does, on a heap with room for two blocks.
+  kAllocateLast,
   kCodes
 };
 

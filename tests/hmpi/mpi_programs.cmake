@@ -149,6 +149,10 @@ foreach(mpi openmpi mpich)
       HMPI_HEAP_SIZE=100M ${run} -np 3 ${ownership} errors.use pass threads)
     list(APPEND tests hmpi.ownership.${mpi}.${setting})
   endforeach()
+  # A list of given buffers that grows must take no memory of the heap.
+  add_test(NAME hmpi.ownership.${mpi}.debug_all COMMAND env HMPI_DEBUG=on HMPI_HEAP=all
+    ${run} -np 3 ${ownership} pass)
+  list(APPEND tests hmpi.ownership.${mpi}.debug_all)
   add_test(NAME hmpi.statistics.${mpi}
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/statistics ${run} -np 2 ${ownership})
   add_test(NAME hmpi.passes_through.${mpi}

@@ -334,4 +334,38 @@ MPI_CASE("types.packed") {
   }
 }
 
+int copies_of_attributes = 0;
+
+int count_copy(MPI_Datatype /*type*/,
+               int /*keyval*/,
+               void* /*extra*/,
+               void* value,
+               void* copied,
+               int* flag) {
+  ++copies_of_attributes;
+  *static_cast<void**>(copied) = value;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+/// A receive keeps the type that the program frees, and copies no attribute.
+MPI_CASE("types.attributes-not-copied") {
+  int keyval = MPI_KEYVAL_INVALID;
+  MPI_Type_create_keyval(count_copy, MPI_TYPE_NULL_DELETE_FN, &keyval, nullptr);
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_vector(3, 1, 2, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_set_attr(type, keyval, nullptr);
+  const int out[5] = {1, -1, 2, -1, 3};
+  int in[5] = {};
+  MPI_Request requests[2];
+  MPI_Irecv(in, 1, type, world_rank, 1, MPI_COMM_WORLD, &requests[0]);
+  MPI_Isend(out, 1, type, world_rank, 1, MPI_COMM_WORLD, &requests[1]);
+  MPI_Type_free(&type);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  CHECK_EQUAL(in[0] + in[2] + in[4], 6);
+  CHECK_EQUAL(copies_of_attributes, 0);
+  MPI_Type_free_keyval(&keyval);
+}
+
 }  // namespace

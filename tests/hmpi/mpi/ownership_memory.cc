@@ -51,6 +51,20 @@ MPI_CASE("memory.pool-gives-the-last-one") {
   OPI_Free(&second);  // A null pointer is nothing.
 }
 
+/// A buffer that realloc has grown is of no size of the pool any more.
+MPI_CASE("memory.realloc-of-a-buffer") {
+  constexpr std::size_t kPage = 4096;
+  for (int round = 0; round < 3; ++round) {
+    void* buffer = allocate(24 * kPage);
+    buffer = std::realloc(buffer, 25 * kPage);
+    CHECK(buffer != nullptr);
+    CHECK_EQUAL(OPI_Free(&buffer), MPI_SUCCESS);
+    void* next = allocate(26 * kPage);
+    CHECK(malloc_usable_size(next) >= 26 * kPage);
+    CHECK_EQUAL(OPI_Free(&next), MPI_SUCCESS);
+  }
+}
+
 MPI_CASE("memory.malloc-gives-large-blocks-from-the-heap") {
   void* small = std::malloc(1000);
   void* large = std::malloc(kLarge);
