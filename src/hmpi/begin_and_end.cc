@@ -1,4 +1,4 @@
-// MPI_Init, MPI_Init_thread and MPI_Finalize.
+// MPI_Init, MPI_Init_thread, MPI_Query_thread and MPI_Finalize.
 #include <algorithm>
 #include <cstdlib>
 
@@ -7,6 +7,10 @@
 namespace hmpi {
 
 namespace {
+
+/// The level of threads that the program has been told of, at most. Written
+/// before the program's threads may call MPI.
+int g_highest_level = MPI_THREAD_MULTIPLE;
 
 long number_of(const char* name) {
   const char* text = std::getenv(name);
@@ -31,6 +35,7 @@ int begin(int* argc, char*** argv, int required, int& provided) {
   const int code = below.Init_thread(argc, argv, wanted, &provided);
   const bool has_threads_below = provided == MPI_THREAD_MULTIPLE;
   if (wanted != required) {
+    g_highest_level = required;
     provided = std::min(provided, required);
   }
   if (code == MPI_SUCCESS) {
@@ -56,6 +61,14 @@ HMPI_FUNCTION(Init, (int* argc, char*** argv)) {
 HMPI_FUNCTION(Init_thread,
               (int* argc, char*** argv, int required, int* provided)) {
   return begin(argc, argv, required, *provided);
+}
+
+HMPI_FUNCTION(Query_thread, (int* provided)) {
+  const int code = below.Query_thread(provided);
+  if (code == MPI_SUCCESS) {
+    *provided = std::min(*provided, g_highest_level);
+  }
+  return code;
 }
 
 HMPI_FUNCTION(Finalize, (void)) {

@@ -18,7 +18,7 @@ namespace hmpi {
   F(Finalize) F(Free_mem) F(Graph_create) F(Group_free) F(Group_size)                     \
   F(Group_translate_ranks) F(Ibarrier) F(Ibsend) F(Improbe) F(Imrecv)         \
   F(Init) F(Init_thread) F(Iprobe) F(Irecv) F(Irsend) F(Isend) F(Issend)      \
-  F(Mprobe) F(Mrecv) F(Pack) F(Probe) F(Recv) F(Recv_init) F(Reduce) F(Request_free)    \
+  F(Mprobe) F(Mrecv) F(Pack) F(Probe) F(Query_thread) F(Recv) F(Recv_init) F(Reduce) F(Request_free)    \
   F(Request_get_status) F(Rsend) F(Rsend_init) F(Send) F(Send_init)           \
   F(Sendrecv) F(Sendrecv_replace) F(Ssend) F(Ssend_init) F(Start)             \
   F(Startall) F(Status_set_cancelled) F(Status_set_elements_x) F(Test)        \

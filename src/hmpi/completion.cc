@@ -427,10 +427,8 @@ HMPI_FUNCTION(Testany,
   job().progress();
   Apart apart(count, requests);
   int code = MPI_SUCCESS;
+  *index = MPI_UNDEFINED;
   *flag = end_one(apart, index, status, code) ? 1 : 0;
-  if (*flag == 0) {
-    *index = MPI_UNDEFINED;
-  }
   return code;
 }
 

@@ -109,7 +109,9 @@ class Engine {
   /// wait.
   bool send_short(Peer peer, const Envelope& envelope, const std::byte* data);
   /// Begins a send. `send` and its data stay in place until it is complete.
-  void begin(Send& send);
+  /// False, and nothing has begun: a buffered send finds no memory for its
+  /// copy.
+  [[nodiscard]] bool begin(Send& send);
   /// Begins a receive, which stays in place until it is complete.
   void begin(Receive& receive);
   /// Gives a message that Matching::take() has taken to a receive.
@@ -217,6 +219,7 @@ class Engine {
   void leave(Send& send);
   bool is_short(Partner& partner, std::size_t bytes) const noexcept;
   void count_short(Partner& partner, std::size_t bytes) noexcept;
+  bool has_record();
   SendRecord* new_record();
   bool flush(Peer peer);
   void reclaim(std::size_t looks);

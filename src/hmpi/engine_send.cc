@@ -129,18 +129,22 @@ bool Engine::flush(Peer peer) {
   return has_moved;
 }
 
-SendRecord* Engine::new_record() {
+bool Engine::has_record() {
   if (free_records_.empty()) {
     auto* memory = static_cast<std::byte*>(
         g_host_memory.take(kRecordsAtOnce * sizeof(SendRecord)));
-    if (memory == nullptr) {
-      end_job(
-          "no memory for the records of sends; give each process a larger "
-          "heap by HMPI_HEAP_SIZE");
-    }
-    for (std::size_t i = 0; i < kRecordsAtOnce; ++i) {
+    for (std::size_t i = 0; memory != nullptr && i < kRecordsAtOnce; ++i) {
       free_records_.push_back(new (memory + i * sizeof(SendRecord)) SendRecord);
     }
+  }
+  return !free_records_.empty();
+}
+
+SendRecord* Engine::new_record() {
+  if (!has_record()) {
+    end_job(
+        "no memory for the records of sends; give each process a larger heap "
+        "by HMPI_HEAP_SIZE");
   }
   SendRecord* record = free_records_.back();
   free_records_.pop_back();
@@ -190,8 +194,9 @@ void Engine::offer(Send& send, const void* data, bool is_in_library) {
 bool Engine::copy_and_offer(Send& send) {
   reclaim(kLooks);
   const std::size_t bytes = send.envelope.size;
-  if (left_bytes_ + bytes + kLeftOverhead > kMostLeftBytes &&
-      !send.is_buffered) {
+  const bool are_too_many =
+      left_bytes_ + bytes + kLeftOverhead > kMostLeftBytes;
+  if ((are_too_many && !send.is_buffered) || !has_record()) {
     return false;
   }
   if (send.block == nullptr) {
@@ -225,7 +230,7 @@ void Engine::leave(Send& send) {
 }
 
 /// Chooses the way of the data; docs/hmpi.md has the table.
-void Engine::begin(Send& send) {
+bool Engine::begin(Send& send) {
   const std::size_t bytes = send.envelope.size;
   Partner& partner = peers_[send.peer];
   if (send.kind == Kind::kGive) {
@@ -236,23 +241,30 @@ void Engine::begin(Send& send) {
     message.kind = Kind::kGive;
     message.offer.address = reinterpret_cast<std::uintptr_t>(send.data);
     post(send, message);
-    return;
+    return true;
   }
-  if (!send.is_synchronous && send.block == nullptr &&
+  // A buffered send waits for nothing, so it goes only where it completes.
+  const bool may_wait =
+      send.is_buffered && partner.kept_bytes + bytes > kMostKeptBytes;
+  if (!send.is_synchronous && send.block == nullptr && !may_wait &&
       is_short(partner, bytes)) {
     count_short(partner, bytes);
     post(send, {.envelope = send.envelope, .in_ring = {send.data, bytes}});
-    return;
+    return true;
   }
   const bool is_small = bytes <= settings_.copy_bytes;
   if ((is_small || send.is_buffered || send.block != nullptr) &&
       copy_and_offer(send)) {
-    return;
+    return true;
+  }
+  if (send.is_buffered) {
+    return false;
   }
   counters_.offered_messages += 1;
   counters_.offered_bytes += bytes;
   const void* data = send.block != nullptr ? send.block : send.data;
   offer(send, data, is_in_library(data, bytes));
+  return true;
 }
 
 /// Whether the data go in the ring: the receiver has asked for enough of such

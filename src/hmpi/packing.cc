@@ -1,5 +1,7 @@
-// MPI_Pack and MPI_Unpack in pieces that an int can count. Between equal
-// processors both MPIs pack into the bytes of the data, one behind the other.
+// Derived types to rows of bytes and back. MPI_Pack and MPI_Unpack do it in
+// pieces that an int can count. Between equal processors both MPIs pack into
+// the bytes of the data, one behind the other. An element above 2 GiB is a
+// message of this process to itself.
 #include "hmpi/packing.h"
 
 #include <algorithm>
@@ -20,6 +22,36 @@ MPI_Aint extent_of(MPI_Datatype type) {
   below.Type_get_extent_x(type, &lower, &extent);
   return static_cast<MPI_Aint>(extent);
 }
+
+/// A row of so many bytes, as one element of a type.
+class Row {
+ public:
+  explicit Row(std::size_t bytes) {
+    std::vector<int> lengths(bytes / kPiece, kPiece);
+    if (bytes % kPiece != 0) {
+      lengths.push_back(static_cast<int>(bytes % kPiece));
+    }
+    std::vector<MPI_Aint> places(lengths.size());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      places[i] = static_cast<MPI_Aint>(i * kPiece);
+    }
+    below.Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(),
+                               places.data(), MPI_BYTE, &type_);
+    below.Type_commit(&type_);
+  }
+
+  ~Row() { below.Type_free(&type_); }
+
+  Row(const Row&) = delete;
+  Row& operator=(const Row&) = delete;
+
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  static constexpr int kPiece = 1 << 30;
+
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
 
 /// Data at MPI_BOTTOM have a type of absolute addresses. MPI_Pack of MPICH
 /// takes no null pointer, so the elements become one of a type that begins at
@@ -50,18 +82,40 @@ class Elements {
   Elements& operator=(const Elements&) = delete;
 
   void pack(std::byte* to, std::size_t bytes) const {
+    if (bytes > INT_MAX) {
+      const Row row(bytes);
+      move(data_, count_, type_, to, 1, row.type());
+      return;
+    }
     int position = 0;
     below.Pack(data_, count_, type_, to, static_cast<int>(bytes), &position,
                MPI_COMM_SELF);
   }
 
   void unpack(const std::byte* from, std::size_t bytes) const {
+    if (bytes > INT_MAX) {
+      const Row row(bytes);
+      move(from, 1, row.type(), data_, count_, type_);
+      return;
+    }
     int position = 0;
     below.Unpack(from, static_cast<int>(bytes), &position, data_, count_, type_,
                  MPI_COMM_SELF);
   }
 
  private:
+  /// Only HMPI has messages on this communicator in the MPI below: those of
+  /// the program are local.
+  static void move(const void* from,
+                   int from_count,
+                   MPI_Datatype from_type,
+                   void* to,
+                   int to_count,
+                   MPI_Datatype to_type) {
+    below.Sendrecv(from, from_count, from_type, 0, 0, to, to_count, to_type, 0,
+                   0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  }
+
   void* data_;
   int count_;
   MPI_Datatype type_;

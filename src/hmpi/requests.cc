@@ -141,8 +141,16 @@ int Requests::start(Request& request) {
   request.is_active = true;
   request.is_cancelled = false;
   ++request.comm->pending;
-  return request.work == Request::Work::kSend ? start_send(request)
-                                              : start_receive(request);
+  if (request.work == Request::Work::kReceive) {
+    return start_receive(request);
+  }
+  if (!start_send(request)) {
+    request.is_active = false;
+    job_.comms.release(*request.comm);
+    below.Comm_call_errhandler(request.comm->handle, MPI_ERR_BUFFER);
+    return MPI_ERR_BUFFER;
+  }
+  return MPI_SUCCESS;
 }
 
 bool Requests::send_short(const Comm& comm,
@@ -163,7 +171,8 @@ bool Requests::send_short(const Comm& comm,
 }
 
 /// Describes the send to the engine. Data of a derived type are packed first.
-int Requests::start_send(Request& request) {
+/// False: there is no memory for the copy of a buffered send.
+bool Requests::start_send(Request& request) {
   const TypeFacts& facts = facts_of(request.type);
   const std::size_t bytes =
       facts.size * static_cast<std::size_t>(request.count);
@@ -193,8 +202,12 @@ int Requests::start_send(Request& request) {
     pack(request.data, request.count, request.type, packed);
     send.data = packed;
   }
-  engine.begin(send);
-  return MPI_SUCCESS;
+  if (engine.begin(send)) {
+    return true;
+  }
+  g_host_memory.give_back(std::exchange(send.block, nullptr));
+  send.staging.reset();
+  return false;
 }
 
 /// Describes the receive to the engine.

@@ -184,7 +184,7 @@ class Requests {
   void insert(Request& request);
   void release(Request& request);
   bool has_buffer(const Request& request);
-  int start_send(Request& request);
+  bool start_send(Request& request);
   void prepare_receive(Request& request);
   int start_receive(Request& request);
   int collect(Request& request, MPI_Status* status);

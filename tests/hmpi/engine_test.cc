@@ -534,7 +534,7 @@ class Rank {
       free_room(send);
       return;
     }
-    engine_.begin(send);
+    expect(engine_.begin(send), "a send has not begun");
     if (is_give(planned.way)) {
       expect(send.is_complete, "a give is not complete");
     }

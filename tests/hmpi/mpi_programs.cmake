@@ -29,6 +29,10 @@ foreach(mpi openmpi mpich)
   add_custom_command(OUTPUT ${matcher}
     COMMAND ${compile} ${sources} -o ${matcher}
     DEPENDS ${sources} ${headers} VERBATIM)
+  set(huge ${CMAKE_CURRENT_BINARY_DIR}/huge_element_${mpi})
+  add_custom_command(OUTPUT ${huge}
+    COMMAND ${compile} ${folder}/huge_element.cc -o ${huge}
+    DEPENDS ${folder}/huge_element.cc ${headers} VERBATIM)
   # Programs that are written for HMPI. A linker that knows nothing of the sanitizers
   # would refuse the library.
   set(written)
@@ -89,7 +93,7 @@ foreach(mpi openmpi mpich)
       ${folder}/tool.c -o ${tool}
     DEPENDS ${folder}/mortal.cc ${folder}/tool.c ${headers} VERBATIM)
   add_custom_target(hmpi_programs_${mpi} ALL
-    DEPENDS ${conformance} ${matcher} ${mortal} ${mortal_library} ${tool} ${written})
+    DEPENDS ${conformance} ${matcher} ${huge} ${mortal} ${mortal_library} ${tool} ${written})
   if(NOT TARGET hmpi_loader)
     add_executable(hmpi_loader ${folder}/loader.c)
     set_target_properties(hmpi_loader PROPERTIES OUTPUT_NAME loader)
@@ -138,6 +142,11 @@ foreach(mpi openmpi mpich)
       COMMAND ${run} -np ${ranks} ${matcher} --seed ${ranks} --operations 20000)
     list(APPEND tests hmpi.random.${mpi}.${ranks})
   endforeach()
+  add_test(NAME hmpi.no_heap.${mpi} COMMAND env HMPI_HEAP_SIZE=8M HMPI_HEAP=off
+    ${run} -np 3 ${conformance} --strict modes)
+  add_test(NAME hmpi.huge_element.${mpi} CONFIGURATIONS full
+    COMMAND ${run} -np 1 ${huge})
+  list(APPEND tests hmpi.no_heap.${mpi} hmpi.huge_element.${mpi})
   foreach(ranks 1 2 4)
     add_test(NAME hmpi.ownership.${mpi}.${ranks}
       COMMAND ${run} -np ${ranks} ${ownership})
