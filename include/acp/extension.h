@@ -350,6 +350,72 @@ int acpx_upsert_add8_map(acp_map_t map,
                          uint64_t add,
                          uint64_t* old);
 
+/* ---- Published names ---------------------------------------------------- */
+
+/* Bytes of a name without the zero at its end, and bytes of a value, at most.
+ */
+#define ACPX_MAX_NAME 255
+#define ACPX_MAX_PUBLISHED 4096
+
+/** Publishes a small value under a name, such as an address or the handle of a
+ * structure, for acpx_lookup of every rank. Of several that publish one name,
+ * one succeeds: the value of a name never changes until acpx_unpublish.
+ *
+ * Not collective: no other rank has to call anything. A hash of the name
+ * chooses the rank that has it, its owner, whose program does not take part.
+ * The first name of an owner takes 32 KiB of its heap. Names end with acp_reset
+ * and acp_finalize. Thread-safe; waits for the network, and not in a progress
+ * step.
+ *
+ * A rank that finds the name sees what the caller stored, and the operations
+ * that it completed, before the call.
+ *
+ * @param name   1 to ACPX_MAX_NAME bytes, and a zero; any bytes
+ * @param value  copied; NULL only when @p size is 0
+ * @param size   bytes, 0 to ACPX_MAX_PUBLISHED
+ * @return 0 published; 1 the name has a value already, which stays (acp_errno
+ *   is left alone); -1: ACPX_INVALID_ARGUMENT (NULL, no name), ACPX_TOO_LARGE
+ *   (name or value), ACPX_NO_MEMORY (the owner's heap is full, or 65,536
+ *   structures are there), ACPX_NOT_INITIALIZED, ACPX_FINALIZED,
+ *   ACPX_PEER_DEAD, ACPX_ABORTED
+ */
+int acpx_publish(const char* name, const void* value, size_t size);
+
+/** Looks a published name up, and waits until it is there.
+ *
+ * A lookup that finds its name takes two round trips to the owner, and some
+ * more at the first time or for a large value. One that waits looks again and
+ * again, less often the longer it waits. So a name is found at most an eighth
+ * of the time waited too late. After 10 s a line says which name it waits for.
+ * Thread-safe; blocks up to the limit; not in a progress step.
+ *
+ * @param name        a name, see acpx_publish
+ * @param value       receives the value, on success only; NULL only when @p
+ *                    capacity is 0
+ * @param capacity    bytes at @p value
+ * @param size        receives the bytes of the value, on success only. NULL:
+ *                    the value has to have @p capacity bytes
+ * @param timeout_ms  convention 1
+ * @return 0 found; 1 not published until the time limit; -1:
+ *   ACPX_INVALID_ARGUMENT (NULL, no name, or another number of bytes),
+ *   ACPX_TOO_LARGE (the name, or the value is longer than @p capacity), and
+ *   the other codes of acpx_publish but ACPX_NO_MEMORY
+ */
+int acpx_lookup(const char* name,
+                void* value,
+                size_t capacity,
+                size_t* size,
+                int timeout_ms);
+
+/** Removes a name. Any rank may do that, and the name may be published again.
+ * Thread-safe; waits for the network, and not in a progress step.
+ *
+ * @param name  a name, see acpx_publish
+ * @return 0 removed; 1 it was not published (acp_errno is left alone); -1: the
+ *   codes of acpx_publish
+ */
+int acpx_unpublish(const char* name);
+
 /* ---- For layers above -------------------------------------------------- */
 
 /** Adds a progress step: a function that runs again and again in each thread

@@ -42,6 +42,31 @@ module acp_c_texts
       integer(c_int) :: c_acpx_setting
     end function
 
+    function c_acpx_publish(name, value, size) bind(C, name='acpx_publish')
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: value
+      integer(c_size_t), value :: size
+      integer(c_int) :: c_acpx_publish
+    end function
+
+    function c_acpx_lookup(name, value, capacity, size, timeout_ms) bind(C, &
+        name='acpx_lookup')
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: value
+      integer(c_size_t), value :: capacity
+      integer(c_size_t), intent(inout), optional :: size
+      integer(c_int), value :: timeout_ms
+      integer(c_int) :: c_acpx_lookup
+    end function
+
+    function c_acpx_unpublish(name) bind(C, name='acpx_unpublish')
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int) :: c_acpx_unpublish
+    end function
+
     subroutine c_acpx_log(level, text) bind(C, name='acpx_log')
       import
       integer(c_int), value :: level

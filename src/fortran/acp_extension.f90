@@ -9,7 +9,8 @@ module acp_extension
   use, intrinsic :: iso_c_binding, only: c_char, c_funloc, c_funptr, c_int, &
       c_int32_t, c_int64_t, c_loc, c_ptr, c_size_t
   use acp_c_texts, only: acpx_module_t, c_acpx_add_module, c_acpx_log, &
-      c_acpx_setting, c_acpx_strerror, c_acpx_version
+      c_acpx_lookup, c_acpx_publish, c_acpx_setting, c_acpx_strerror, &
+      c_acpx_unpublish, c_acpx_version
   use acp_deque, only: acp_deque_it_t, acp_deque_t
   use acp_map, only: acp_map_t
   use acp_text, only: to_c, to_fortran
@@ -22,7 +23,8 @@ module acp_extension
       acp_ga_t, ACP_GA_NULL, acp_handle_t, acp_map_t, acp_pair_t
   private :: to_c, to_fortran
   private :: add_module, add_named_module, c_acpx_add_module, c_acpx_log, &
-      c_acpx_setting, c_acpx_strerror, c_acpx_version
+      c_acpx_lookup, c_acpx_publish, c_acpx_setting, c_acpx_strerror, &
+      c_acpx_unpublish, c_acpx_version
 
   !> Steps of a chain, for acpx_op_t%opcode.
   integer(c_int), parameter :: &
@@ -40,6 +42,9 @@ module acp_extension
   integer(c_int32_t), parameter :: ACPX_SIGNAL = 1, ACPX_MORE = 2, &
       ACPX_HOLD = 4
   integer, parameter :: ACPX_MAX_STEPS = 16
+
+  !> Bytes of a name and of a published value at most.
+  integer, parameter :: ACPX_MAX_NAME = 255, ACPX_MAX_PUBLISHED = 4096
 
   !> A return value of a progress step.
   integer(c_int), parameter :: ACPX_STEP_BUSY = 2
@@ -361,6 +366,36 @@ contains
     integer(c_int64_t), intent(inout) :: value
     integer(c_int) :: status
     status = c_acpx_setting(to_c(name), value)
+  end function
+
+  !> Publishes size bytes at value under a name, for acpx_lookup of every rank:
+  !> 0 published, 1 the name has a value already, -1 on failure.
+  function acpx_publish(name, value, size) result(status)
+    character(*), intent(in) :: name
+    type(c_ptr), intent(in) :: value
+    integer(c_size_t), intent(in) :: size
+    integer(c_int) :: status
+    status = c_acpx_publish(to_c(name), value, size)
+  end function
+
+  !> Looks a published name up, and waits until it is there: 0 found, 1 not
+  !> published until the time limit, -1 on failure. Without size the value has
+  !> to have capacity bytes.
+  function acpx_lookup(name, value, capacity, size, timeout_ms) result(status)
+    character(*), intent(in) :: name
+    type(c_ptr), intent(in) :: value
+    integer(c_size_t), intent(in) :: capacity
+    integer(c_size_t), intent(inout), optional :: size
+    integer(c_int), intent(in) :: timeout_ms
+    integer(c_int) :: status
+    status = c_acpx_lookup(to_c(name), value, capacity, size, timeout_ms)
+  end function
+
+  !> Removes a name: 0 removed, 1 it was not published, -1 on failure.
+  function acpx_unpublish(name) result(status)
+    character(*), intent(in) :: name
+    integer(c_int) :: status
+    status = c_acpx_unpublish(to_c(name))
   end function
 
   !> Writes one line to stderr in the form of the library's own.

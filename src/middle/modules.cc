@@ -7,15 +7,16 @@
 
 #include "middle/channel/channels.h"
 #include "middle/malloc/heaps.h"
+#include "middle/names/names.h"
 #include "middle/structure/site.h"
 
 namespace acp::middle {
 
 int add_modules(int (*add)(const acpx_module_t* module)) {
   // In the order of their start: a later module may use an earlier one.
-  constexpr std::array kParts = {&Heaps::add_module,
-                                 &channel::Channels::add_module,
-                                 &structure::Site::add_module};
+  constexpr std::array kParts = {
+      &Heaps::add_module, &channel::Channels::add_module,
+      &structure::Site::add_module, &names::add_module};
   for (const auto add_part : kParts) {
     if (add_part(add) != 0) {
       return -1;

@@ -104,6 +104,9 @@ void expect_extensions_fail(int code) {
   EXPECT_FAILS(acpx_pointers_agree(0), -1);
   EXPECT_FAILS(acpx_announce_memory(8, 8, 0), -1);
   EXPECT_FAILS(acpx_try_unregister_memory(8), -1);
+  EXPECT_FAILS(acpx_publish("name", &value, 8), -1);
+  EXPECT_FAILS(acpx_lookup("name", &value, 8, nullptr, -1), -1);
+  EXPECT_FAILS(acpx_unpublish("name"), -1);
   EXPECT_FAILS(acpx_add_progress(nothing, nullptr), -1);
   EXPECT_FAILS(acpx_remove_progress(nothing, nullptr), -1);
   EXPECT_FAILS(acpx_module_ga(0, 0), ACP_GA_NULL);

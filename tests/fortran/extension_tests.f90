@@ -80,6 +80,7 @@ contains
     call run_pointers()
     call run_waits()
     call run_names()
+    call run_published()
   end subroutine
 
   subroutine run_layers()
@@ -202,6 +203,40 @@ contains
         'a step that is not there')
     call acpx_set_errno(ACPX_OK)
   end subroutine
+
+  !> Each rank publishes under a name of its own, and looks the next one up.
+  subroutine run_published()
+    integer(c_int64_t), target :: mine, found
+    integer(c_size_t) :: bytes
+
+    mine = 7000 + rank
+    found = -1
+    call check(acpx_publish(text_of(rank), c_loc(mine), 8_c_size_t) == 0, &
+        'acpx_publish')
+    call check(acpx_publish(text_of(rank), c_loc(mine), 8_c_size_t) == 1, &
+        'acpx_publish of a name that is taken')
+    call check(acpx_lookup(text_of(next), c_loc(found), 8_c_size_t, &
+        timeout_ms=60000_c_int) == 0, 'acpx_lookup')
+    call check(found == 7000 + next, 'what the next rank has published')
+    bytes = 0
+    call check(acpx_lookup(text_of(rank), c_loc(found), 8_c_size_t, bytes, &
+        0_c_int) == 0 .and. bytes == 8, 'acpx_lookup with a size')
+    call check(acpx_publish('too large', c_loc(mine), &
+        ACPX_MAX_PUBLISHED + 1_c_size_t) == -1, 'a value that is too large')
+    call check(acp_errno() == ACPX_TOO_LARGE, 'its code')
+    call acpx_set_errno(ACPX_OK)
+    call check(acp_sync() == 0, 'acp_sync')
+    call check(acpx_unpublish(text_of(rank)) == 0, 'acpx_unpublish')
+    call check(acpx_unpublish(text_of(rank)) == 1, 'acpx_unpublish again')
+    call check(acpx_lookup(text_of(rank), c_loc(found), 8_c_size_t, &
+        timeout_ms=0_c_int) == 1, 'acpx_lookup of a removed name')
+  end subroutine
+
+  function text_of(number) result(text)
+    integer(c_int), intent(in) :: number
+    character(24) :: text
+    write (text, '(a, i0)') 'of rank ', number
+  end function
 
   !> Texts for people. Nothing is shown below the level of ACP_LOG.
   subroutine run_names()
