@@ -249,6 +249,9 @@ int OPI_Take(void** buffer,
              MPI_Comm comm,
              MPI_Request* request);
 
+/* In C99, OPI_Give and OPI_Take always have a request: OPI_Give_blocking and
+ * OPI_Take_blocking, below, have none. */
+
 /* OPI_Igive is OPI_Give, and OPI_Itake is OPI_Take: these names say that they
  * do not wait. */
 int OPI_Igive(void** buffer,

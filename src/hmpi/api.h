@@ -47,6 +47,36 @@ inline Comm* comm_for_send(
   return comm;
 }
 
+/// Whether a message of a plain type has no memory: the MPI below refuses it.
+/// Absolute addresses, which begin at MPI_BOTTOM, are no plain type.
+inline bool lacks_memory(const void* data, MPI_Count count, MPI_Datatype type) {
+  return data == nullptr && count > 0 && type != MPI_DATATYPE_NULL &&
+         facts_of(type).is_plain;
+}
+
+/// comm_for() for calls that have data.
+inline Comm* comm_for(MPI_Comm handle,
+                      const void* data,
+                      int rank,
+                      int tag,
+                      MPI_Count count,
+                      MPI_Datatype type) {
+  return lacks_memory(data, count, type)
+             ? nullptr
+             : comm_for(handle, rank, tag, count, type);
+}
+
+inline Comm* comm_for_send(MPI_Comm handle,
+                           const void* data,
+                           int rank,
+                           int tag,
+                           MPI_Count count,
+                           MPI_Datatype type) {
+  return lacks_memory(data, count, type)
+             ? nullptr
+             : comm_for_send(handle, rank, tag, count, type);
+}
+
 /// A call that passes through, and waits. It goes straight to the MPI below if
 /// nothing on this host needs the process meanwhile, or if its other end `rank`
 /// is MPI_PROC_NULL, which takes no time; else as a request that `begin` makes,

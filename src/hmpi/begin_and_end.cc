@@ -47,6 +47,7 @@ int begin(int* argc, char*** argv, int required, int& provided) {
 }  // namespace
 
 HMPI_FUNCTION(Init, (int* argc, char*** argv)) {
+  require_one_mpi();
   int provided = MPI_THREAD_SINGLE;
   if (has_other_hosts()) {
     return begin(argc, argv, MPI_THREAD_SINGLE, provided);
@@ -60,6 +61,7 @@ HMPI_FUNCTION(Init, (int* argc, char*** argv)) {
 
 HMPI_FUNCTION(Init_thread,
               (int* argc, char*** argv, int required, int* provided)) {
+  require_one_mpi();
   return begin(argc, argv, required, *provided);
 }
 

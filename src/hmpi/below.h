@@ -12,10 +12,10 @@ namespace hmpi {
   F(Buffer_detach) F(Cancel) F(Cart_create) F(Cart_sub)                       \
   F(Comm_call_errhandler) F(Comm_create) F(Comm_create_group)                 \
   F(Comm_create_keyval) F(Comm_delete_attr) F(Comm_dup)                       \
-  F(Comm_dup_with_info) F(Comm_free) F(Comm_get_attr) F(Comm_group)           \
+  F(Comm_dup_with_info) F(Comm_free) F(Comm_get_attr) F(Comm_get_errhandler) F(Comm_group)           \
   F(Comm_idup) F(Comm_rank) F(Comm_set_attr) F(Comm_size) F(Comm_split)       \
   F(Comm_split_type) F(Dist_graph_create) F(Dist_graph_create_adjacent)       \
-  F(Finalize) F(Free_mem) F(Graph_create) F(Group_free) F(Group_size)                     \
+  F(Errhandler_free) F(Finalize) F(Free_mem) F(Graph_create) F(Group_free) F(Group_size)                     \
   F(Group_translate_ranks) F(Ibarrier) F(Ibsend) F(Improbe) F(Imrecv)         \
   F(Init) F(Init_thread) F(Iprobe) F(Irecv) F(Irsend) F(Isend) F(Issend)      \
   F(Mprobe) F(Mrecv) F(Pack) F(Probe) F(Query_thread) F(Recv) F(Recv_init) F(Reduce) F(Request_free)    \
@@ -52,5 +52,9 @@ struct Below {
 
 /// Filled when the library is loaded.
 extern Below below;
+
+/// Ends the process with a line if it has loaded another MPI than the one that
+/// this library was built for: it would call functions of both.
+void require_one_mpi();
 
 }  // namespace hmpi

@@ -37,7 +37,7 @@ Bytes copy_bytes(std::span<const std::byte> data) {
 
 bool Engine::open_ring(Peer peer) {
   Partner& partner = peers_[peer];
-  void* memory = g_host_memory.take(sizeof(RingMemory));
+  void* memory = g_host_memory.take_reserved(sizeof(RingMemory));
   if (memory == nullptr) {
     return false;
   }
@@ -132,7 +132,7 @@ bool Engine::flush(Peer peer) {
 bool Engine::has_record() {
   if (free_records_.empty()) {
     auto* memory = static_cast<std::byte*>(
-        g_host_memory.take(kRecordsAtOnce * sizeof(SendRecord)));
+        g_host_memory.take_reserved(kRecordsAtOnce * sizeof(SendRecord)));
     for (std::size_t i = 0; memory != nullptr && i < kRecordsAtOnce; ++i) {
       free_records_.push_back(new (memory + i * sizeof(SendRecord)) SendRecord);
     }

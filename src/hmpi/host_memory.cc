@@ -3,12 +3,23 @@
 
 #include <algorithm>
 
+#include "hmpi/pages.h"
+
 namespace hmpi {
 
 constinit HostMemory g_host_memory;
 
-void HostMemory::open(void* memory, std::size_t bytes, Owner me) noexcept {
-  heap_.open(memory, bytes, me);
+void HostMemory::open(void* memory,
+                      std::size_t bytes,
+                      std::size_t reserved,
+                      Owner me) noexcept {
+  reserved = reserved / kPageBytes * kPageBytes;
+  heap_.open(memory, bytes - reserved, me);
+  if (reserved != 0) {
+    std::byte* reserve = static_cast<std::byte*>(memory) + (bytes - reserved);
+    reserve_.open(reserve, reserved, me);
+    reserve_begin_ = reinterpret_cast<std::uintptr_t>(reserve);
+  }
   me_ = me;
   own_bytes_ = bytes;
   is_closed_.store(false, std::memory_order_release);
@@ -35,13 +46,26 @@ void* HostMemory::take(std::size_t bytes,
              : heap_.take(bytes, alignment, use);
 }
 
+void* HostMemory::take_reserved(std::size_t bytes) noexcept {
+  if (is_closed_.load(std::memory_order_relaxed)) {
+    return nullptr;
+  }
+  void* block = reserve_begin_ == UINTPTR_MAX
+                    ? nullptr
+                    : reserve_.take(bytes, Block::kUnit, Block::Use::kTaken);
+  return block != nullptr ? block : take(bytes);
+}
+
 void HostMemory::give_back(void* memory) noexcept {
   if (memory == nullptr || is_closed_.load(std::memory_order_relaxed)) {
     return;
   }
   Block& block = *(static_cast<Block*>(memory) - 1);
   if (is_own(block)) {
-    heap_.give_back(block);
+    // The reserve is the end of the heap.
+    const bool is_reserved =
+        reinterpret_cast<std::uintptr_t>(memory) >= reserve_begin_;
+    (is_reserved ? reserve_ : heap_).give_back(block);
     return;
   }
   const Extent& heap = (*heaps_)[block.owner];

@@ -29,8 +29,12 @@ class HostMemory {
 
   constexpr HostMemory() = default;
 
-  /// Opens the heap of this process in zeroed memory.
-  void open(void* memory, std::size_t bytes, Owner me) noexcept;
+  /// Opens the heap of this process in zeroed memory. Its last `reserved` bytes
+  /// are kept for take_reserved().
+  void open(void* memory,
+            std::size_t bytes,
+            std::size_t reserved,
+            Owner me) noexcept;
 
   std::size_t heap_bytes() const noexcept { return own_bytes_; }
 
@@ -54,6 +58,10 @@ class HostMemory {
   void* take(std::size_t bytes,
              std::size_t alignment = Block::kUnit,
              Block::Use use = Block::Use::kTaken) noexcept;
+
+  /// Answers as take() does, for rings and records: messages go on when the
+  /// program has filled the heap. No other process gives such a block back.
+  void* take_reserved(std::size_t bytes) noexcept;
 
   /// `memory` came from take() in this process or in another one; null is
   /// nothing. No process uses it any more.
@@ -79,6 +87,8 @@ class HostMemory {
 
  private:
   Heap heap_;
+  Heap reserve_;
+  std::uintptr_t reserve_begin_ = UINTPTR_MAX;
   Owner me_ = 0;
   std::size_t own_bytes_ = 0;
   std::atomic<bool> is_closed_ = true;

@@ -1,18 +1,24 @@
 // Begins and ends HMPI in this process, and lets calls in.
 #include "hmpi/job.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "acp.h"
 #include "acp/extension.h"
 #include "hmpi/below.h"
 #include "hmpi/buffer_pool.h"
 #include "hmpi/end_job.h"
 #include "hmpi/host_memory.h"
+#include "hmpi/log.h"
 #include "hmpi/malloc.h"
 #include "hmpi/meeting.h"
 #include "hmpi/protection.h"
@@ -28,6 +34,8 @@ Gate g_gate;
 /// Made by MPI_Init, ended by MPI_Finalize.
 Job* g_job = nullptr;
 std::atomic<bool> g_is_at_work{false};
+/// This process was made by fork() while HMPI was at work.
+std::atomic<bool> g_is_child{false};
 /// This thread is inside of the gate, or was when it called the MPI below.
 [[gnu::tls_model("initial-exec")]] thread_local bool t_is_inside = false;
 
@@ -45,6 +53,31 @@ int step(void* /*argument*/) {
   }
   g_gate.end_visit();
   return has_moved ? 1 : 0;
+}
+
+/// The child has a copy of the parent's state, and its peers know the parent
+/// alone.
+void leave_to_parent() {
+  if (g_is_at_work.exchange(false)) {
+    g_is_child.store(true, std::memory_order_relaxed);
+  }
+}
+
+[[noreturn]] void refuse_child() {
+  (void)std::fprintf(stderr,
+                     "HMPI: error: a child of %s, made by fork(), has called a "
+                     "function of MPI; a child may execute another program, or "
+                     "compute and end\n",
+                     g_who.data());
+  std::_Exit(1);
+}
+
+/// The words of messages that are written without ACP.
+void name_this_process() {
+  std::array<char, 65> host{};
+  (void)::gethostname(host.data(), host.size() - 1);
+  (void)std::snprintf(g_who.data(), g_who.size(), "rank %d on %s (pid %d)",
+                      acp_rank(), host.data(), static_cast<int>(::getpid()));
 }
 
 void abort_world() {
@@ -139,6 +172,8 @@ Call::Call() noexcept
   if (is_inside_) {
     t_is_inside = true;
     g_gate.enter();
+  } else if (g_is_child.load(std::memory_order_relaxed)) {
+    refuse_child();
   }
 }
 
@@ -161,6 +196,8 @@ void begin_job(bool has_threads, bool has_threads_below) {
       g_gate.favor_calls();
     }
     acpx_add_progress(step, nullptr);
+    name_this_process();
+    ::pthread_atfork(nullptr, nullptr, leave_to_parent);
     g_is_at_work.store(true);
     begin_memory(settings, meeting->members.size());
   }

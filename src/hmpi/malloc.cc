@@ -20,6 +20,7 @@
 #include <cstring>
 
 #include "hmpi/host_memory.h"
+#include "hmpi/log.h"
 #include "hmpi/pages.h"
 
 // NOLINTBEGIN(*-no-malloc): these are the functions
@@ -160,13 +161,13 @@ void warn_of_full_heap(std::size_t bytes) noexcept {
   if (g_has_warned.exchange(true)) {
     return;
   }
-  std::array<char, 300> text{};
+  std::array<char, 500> text{};
   (void)std::snprintf(
       text.data(), text.size(),
-      "HMPI: warning: pid %d: the heap has no room for %zu bytes; such blocks "
+      "HMPI: warning: %s: the heap has no room for %zu bytes; such blocks "
       "are private memory from now on, and their messages are slower; "
       "HMPI_HEAP_SIZE makes it larger, HMPI_HEAP=off does without\n",
-      static_cast<int>(::getpid()), bytes);
+      g_who.data(), bytes);
   say(text.data());
 }
 
@@ -186,10 +187,9 @@ bool is_large(std::size_t bytes) noexcept {
 
 /// Ends the process, as the C library does when it is given a wrong pointer.
 [[noreturn]] void refuse(const char* call, const void* block, const char* why) {
-  std::array<char, 200> text{};
-  (void)std::snprintf(text.data(), text.size(),
-                      "HMPI: error: pid %d: %s(%p): %s\n",
-                      static_cast<int>(::getpid()), call, block, why);
+  std::array<char, 400> text{};
+  (void)std::snprintf(text.data(), text.size(), "HMPI: error: %s: %s(%p): %s\n",
+                      g_who.data(), call, block, why);
   say(text.data());
   std::abort();
 }

@@ -45,11 +45,13 @@ struct Introduction {
 /// address space than memory, so the heaps may be large, unless the user or a
 /// launcher of ACP has decided: acprun and macprun have made the memory when
 /// their ranks find this descriptor.
-void join(std::string& why) {
+void join(std::size_t heap_bytes, std::string& why) {
   const bool is_decided = std::getenv("ACP_HEAP_SIZE") != nullptr ||
                           std::getenv("ACP_BOOTSTRAP_FD") != nullptr;
   if (!is_decided) {
-    ::setenv("ACP_HEAP_SIZE", "16G", 0);
+    constexpr std::size_t kUsual = std::size_t{16} << 30;
+    const std::size_t bytes = std::max(kUsual, heap_bytes / 3 * 4 + 4096);
+    ::setenv("ACP_HEAP_SIZE", std::to_string(bytes).c_str(), 0);
   }
   if (acpx_hold_job() == 0) {
     g_has_joined = true;
@@ -61,16 +63,33 @@ void join(std::string& why) {
   }
 }
 
+/// The engine keeps so many bytes of a heap: rings to all processes of the
+/// host, and a sixteenth for records of sends.
+std::size_t reserved_of(std::size_t bytes, int processes) {
+  constexpr std::size_t kForPeer = sizeof(RingMemory) + Block::kUnit;
+  const std::size_t rings =
+      kForPeer * static_cast<std::size_t>(processes) + 2 * sizeof(PeerMemory);
+  return std::min(bytes / 2, rings + bytes / 16);
+}
+
 /// Opens this process's heap, in memory of acp_malloc. A heap that others use
 /// as well may have no piece as large as wanted.
 void open_heap(Introduction& mine,
                std::size_t wanted,
                Owner me,
+               int processes,
                std::string& why) {
   constexpr std::size_t kLeastHeap = std::size_t{16} << 20;
   std::uint64_t all = 0;
-  if (acpx_setting("ACP_HEAP_SIZE", &all) == 0 && wanted == 0) {
-    wanted = all / 4 * 3;
+  if (acpx_setting("ACP_HEAP_SIZE", &all) == 0) {
+    const std::size_t usual = all / 4 * 3;
+    if (wanted > all) {
+      log(ACPX_LOG_WARNING,
+          "HMPI_HEAP_SIZE=" + std::to_string(wanted) +
+              " is more than ACP_HEAP_SIZE=" + std::to_string(all) +
+              ", so the heap has " + std::to_string(usual) + " bytes");
+    }
+    wanted = wanted == 0 || wanted > all ? usual : wanted;
   }
   std::size_t bytes = wanted;
   do {
@@ -88,9 +107,9 @@ void open_heap(Introduction& mine,
   mine.heap_bytes = bytes;
   g_host_memory.set_on_return(
       [](void* buffer, std::size_t size) { g_protection.allow(buffer, size); });
-  g_host_memory.open(heap, bytes, me);
+  g_host_memory.open(heap, bytes, reserved_of(bytes, processes), me);
   mine.memory = reinterpret_cast<std::uintptr_t>(
-      new (g_host_memory.take(sizeof(PeerMemory))) PeerMemory);
+      new (g_host_memory.take_reserved(sizeof(PeerMemory))) PeerMemory);
 }
 
 /// The process with the lowest rank on this host stands for the host.
@@ -177,7 +196,7 @@ std::optional<Meeting> meet(const Settings& settings, MPI_Comm host) {
     why = "this host has " + std::to_string(size) +
           " processes, and HMPI serves " + std::to_string(kMostPeers);
   } else {
-    open_heap(mine, settings.heap_bytes, static_cast<Owner>(me), why);
+    open_heap(mine, settings.heap_bytes, static_cast<Owner>(me), size, why);
   }
   if (!all_agree(why)) {
     g_host_memory.close();
@@ -203,9 +222,11 @@ std::optional<Meeting> meet(const Settings& settings, MPI_Comm host) {
 
 /// All processes agree before each step that the others have to take part in.
 std::optional<Meeting> meet_host(const Settings& settings, std::string why) {
-  if (why.empty()) {
-    join(why);
+  // A process that does not join would keep the others waiting.
+  if (!all_agree(why)) {
+    return std::nullopt;
   }
+  join(settings.heap_bytes, why);
   if (!all_agree(why)) {
     return std::nullopt;
   }

@@ -28,9 +28,10 @@ std::string name_of(const char* call, const void* buffer) {
   return text;
 }
 
-/// Why a buffer cannot be given or freed; null: it can.
-const char* fault_of(const Block& block) {
-  if (block.is_given != 0) {
+/// Why a buffer cannot be given or freed; null: it can. The taker's own state
+/// hides an earlier give, which HMPI_DEBUG=on remembers.
+const char* fault_of(Block& block) {
+  if (block.is_given != 0 || g_protection.has_given(block.bytes())) {
     return ": OPI_Give has passed it to another process already";
   }
   return block.use.load(std::memory_order_relaxed) == Block::Use::kPooled
@@ -101,7 +102,11 @@ int give(void* buffer,
   if (block != nullptr) {
     block->is_given = 1;
   }
-  g_protection.forbid(buffer, bytes, rank, tag);
+  // With HMPI_DEBUG=on a buffer of OPI_Alloc has its pages for itself.
+  const bool is_whole =
+      block != nullptr &&
+      block->use.load(std::memory_order_relaxed) == Block::Use::kBuffer;
+  g_protection.forbid(buffer, is_whole ? block->capacity() : bytes, rank, tag);
   return job().requests.start(request);
 }
 
@@ -158,19 +163,47 @@ constexpr const char* kNotAtWork =
     ": HMPI is not at work: before MPI_Init, after MPI_Finalize, or because of "
     "what it has said in MPI_Init";
 
-/// MPI_SUCCESS: the buffer may be given.
-int check_give(const Call& call, void** place, MPI_Comm handle) {
+/// MPI_SUCCESS: so much of the buffer may be given.
+int check_give(const Call& call,
+               void** place,
+               int count,
+               MPI_Datatype type,
+               MPI_Comm handle) {
   if (!call) {
     return fail(handle, MPI_ERR_OTHER, std::string("OPI_Give") + kNotAtWork);
   }
   if (place == nullptr || *place == nullptr) {
     return fail(handle, MPI_ERR_BUFFER, "OPI_Give of a null pointer");
   }
-  const Block* block = g_host_memory.block_at(*place);
-  const char* fault = block == nullptr ? nullptr : fault_of(*block);
-  return fault == nullptr ? MPI_SUCCESS
-                          : fail(handle, MPI_ERR_BUFFER,
-                                 name_of("OPI_Give", *place) + fault);
+  Block* block = g_host_memory.block_at(*place);
+  if (block == nullptr) {
+    return MPI_SUCCESS;
+  }
+  if (const char* fault = fault_of(*block)) {
+    return fail(handle, MPI_ERR_BUFFER, name_of("OPI_Give", *place) + fault);
+  }
+  // Elements with gaps are copied, and may leave out the last gap.
+  const bool is_row =
+      count > 0 && type != MPI_DATATYPE_NULL && facts_of(type).is_plain;
+  if (is_row && bytes_of(count, type) > block->capacity()) {
+    return fail(handle, MPI_ERR_BUFFER,
+                name_of("OPI_Give", *place) + ": " + std::to_string(count) +
+                    " elements take " + std::to_string(bytes_of(count, type)) +
+                    " bytes, and the buffer has " +
+                    std::to_string(block->capacity()));
+  }
+  return MPI_SUCCESS;
+}
+
+/// MPI_SUCCESS: the call can give a request.
+int check_request(const MPI_Request* request,
+                  const char* call,
+                  MPI_Comm handle) {
+  return request != nullptr
+             ? MPI_SUCCESS
+             : fail(handle, MPI_ERR_REQUEST,
+                    std::string(call) + " has no place for its request; " +
+                        call + "_blocking waits, and needs none");
 }
 
 /// MPI_SUCCESS: a buffer may be taken.
@@ -261,7 +294,10 @@ HMPI_OPI(Give,
           MPI_Comm handle,
           MPI_Request* request)) {
   const Call call;
-  int code = check_give(call, place, handle);
+  int code = check_request(request, "OPI_Give", handle);
+  if (code == MPI_SUCCESS) {
+    code = check_give(call, place, count, type, handle);
+  }
   if (code == MPI_SUCCESS) {
     void* buffer = std::exchange(*place, nullptr);
     code = begin_with(request, [&](Request& made) {
@@ -283,7 +319,7 @@ HMPI_OPI(Give_blocking,
           int tag,
           MPI_Comm handle)) {
   const Call call;
-  int code = check_give(call, place, handle);
+  int code = check_give(call, place, count, type, handle);
   if (code == MPI_SUCCESS) {
     void* buffer = std::exchange(*place, nullptr);
     code = run_to_end(MPI_STATUS_IGNORE, [&](Request& made) {
@@ -306,7 +342,10 @@ HMPI_OPI(Take,
           MPI_Comm handle,
           MPI_Request* request)) {
   const Call call;
-  int code = check_take(call, place, handle);
+  int code = check_request(request, "OPI_Take", handle);
+  if (code == MPI_SUCCESS) {
+    code = check_take(call, place, handle);
+  }
   if (code == MPI_SUCCESS) {
     code = begin_with(request, [&](Request& made) {
       const int begun = take(place, count, type, rank, tag, handle, made);

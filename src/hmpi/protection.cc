@@ -11,6 +11,8 @@
 #include <mutex>
 #include <span>
 
+#include "hmpi/log.h"
+
 namespace hmpi {
 
 namespace {
@@ -92,6 +94,17 @@ void Protection::allow(const void* buffer, std::size_t bytes) noexcept {
   }
 }
 
+bool Protection::has_given(const void* buffer) noexcept {
+  if (!is_on()) {
+    return false;
+  }
+  const auto* at = static_cast<const std::byte*>(buffer);
+  const std::lock_guard lock(lock_);
+  return std::ranges::any_of(std::span(given_, count_), [&](const Given& each) {
+    return at >= each.pages.begin && at < each.pages.begin + each.pages.bytes;
+  });
+}
+
 /// In a handler of signals, so it takes no lock: the thread that has it may be
 /// this one.
 void Protection::explain(const void* address) noexcept {
@@ -100,13 +113,12 @@ void Protection::explain(const void* address) noexcept {
     if (at < given.pages.begin || at >= given.pages.begin + given.pages.bytes) {
       continue;
     }
-    std::array<char, 200> text{};
-    const int length = std::snprintf(text.data(), text.size(),
-                                     "HMPI: error: pid %d: %p was used, in a "
-                                     "buffer that OPI_Give has passed "
-                                     "to rank %d with tag %d\n",
-                                     static_cast<int>(::getpid()), address,
-                                     given.rank, given.tag);
+    std::array<char, 400> text{};
+    const int length = std::snprintf(
+        text.data(), text.size(),
+        "HMPI: error: %s: %p was used, in a buffer that OPI_Give has passed to "
+        "rank %d with tag %d: give a copy, or use it after it was taken back\n",
+        g_who.data(), address, given.rank, given.tag);
     (void)!::write(STDERR_FILENO, text.data(),
                    static_cast<std::size_t>(length));
     return;

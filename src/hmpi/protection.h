@@ -28,6 +28,9 @@ class Protection {
   /// its owner of now.
   void allow(const void* buffer, std::size_t bytes) noexcept;
 
+  /// Whether this process has given the buffer, and has not got it back.
+  bool has_given(const void* buffer) noexcept;
+
   /// Writes the line for an address that a process has used after a give.
   void explain(const void* address) noexcept;
 

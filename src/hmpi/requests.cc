@@ -9,6 +9,7 @@
 #include "hmpi/buffer_pool.h"
 #include "hmpi/end_job.h"
 #include "hmpi/job.h"
+#include "hmpi/log.h"
 #include "hmpi/packing.h"
 #include "hmpi/types.h"
 
@@ -381,6 +382,29 @@ void Requests::deliver_buffer(Request& request) {
   *request.taken_into = result;
 }
 
+namespace {
+
+/// Says more than the error handler, which knows the code alone. A program that
+/// takes errors itself gets no line.
+void explain(const Request& request, MPI_Comm handle, int code) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (code != MPI_ERR_TRUNCATE ||
+      below.Comm_get_errhandler(handle, &handler) != MPI_SUCCESS) {
+    return;
+  }
+  if (handler == MPI_ERRORS_ARE_FATAL) {
+    log(ACPX_LOG_ERROR,
+        "the message from rank " + std::to_string(request.envelope.source) +
+            " with tag " + std::to_string(request.envelope.tag) + " has " +
+            std::to_string(request.envelope.size) +
+            " bytes, and its receive has room for " +
+            std::to_string(request.received) + " (MPI_ERR_TRUNCATE)");
+  }
+  below.Errhandler_free(&handler);
+}
+
+}  // namespace
+
 int Requests::finish_blocking(Request& request, MPI_Status* status) {
   const int code = collect(request, status);
   Comm& comm = *request.comm;
@@ -389,6 +413,7 @@ int Requests::finish_blocking(Request& request, MPI_Status* status) {
   request.is_active = false;
   // The MPI below has called the handler for its own errors.
   if (code != MPI_SUCCESS && !request.is_below) {
+    explain(request, handle, code);
     below.Comm_call_errhandler(handle, code);
   }
   return code;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
+#include <iterator>
 #include <string_view>
 
 #include "hmpi/ring.h"
@@ -40,7 +41,7 @@ void read_size(const char* name,
   const char* text = std::getenv(name);
   if (text != nullptr && mistake.empty() && !read_bytes(text, most, bytes)) {
     mistake = std::string(name) + "=" + text + ": expected bytes from 0 to " +
-              std::to_string(most) + ", such as 256 or 64K";
+              std::to_string(most) + ", such as 256, 64K, 16M or 2G";
   }
 }
 
@@ -81,8 +82,11 @@ Settings read_settings(std::string& mistake) {
       read_choice("HMPI_CMA", {"on", "off"}, mistake) == 0;
   settings.is_debug = read_choice("HMPI_DEBUG", {"off", "on"}, mistake) == 1;
   if (const char* where = std::getenv("HMPI_STATS");
-      where != nullptr && std::string_view(where) != "off") {
-    settings.statistics = std::string_view(where) == "1" ? "on" : where;
+      where != nullptr && std::string_view(where) != "off" &&
+      std::string_view(where) != "no") {
+    const std::string_view words[] = {"1", "on", "yes", "true"};
+    const bool is_on = std::ranges::find(words, where) != std::end(words);
+    settings.statistics = is_on ? "on" : where;
   }
   switch (read_choice("HMPI_HEAP", {"large", "all", "off"}, mistake)) {
     case 1: settings.heap_from = 0; break;

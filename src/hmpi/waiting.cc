@@ -101,7 +101,9 @@ void Waiting::sleep(microseconds waited) {
   gate().enter();
   engine.end_sleep();
   if (result < 0) {
-    end_job(std::string("the job is ending: ") + acpx_strerror(acp_errno));
+    end_job(std::string("the job is ending, because a process has ended before "
+                        "MPI_Finalize, or was killed: ") +
+            acpx_strerror(acp_errno));
   }
 }
 

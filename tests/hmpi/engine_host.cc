@@ -28,7 +28,7 @@ std::byte* map_heap() {
   if (memory == MAP_FAILED) {
     std::abort();
   }
-  g_host_memory.open(memory, kHeapBytes, 0);
+  g_host_memory.open(memory, kHeapBytes, kHeapBytes / 16, 0);
   g_host_memory.add_heaps({{.begin = reinterpret_cast<std::uintptr_t>(memory),
                             .bytes = kHeapBytes}});
   return static_cast<std::byte*>(memory);

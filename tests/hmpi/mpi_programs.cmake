@@ -144,6 +144,10 @@ foreach(mpi openmpi mpich)
   endforeach()
   add_test(NAME hmpi.no_heap.${mpi} COMMAND env HMPI_HEAP_SIZE=8M HMPI_HEAP=off
     ${run} -np 3 ${conformance} --strict modes)
+  # The program fills the heap, and the ring of a new peer has to find room.
+  add_test(NAME hmpi.full_heap.${mpi} COMMAND env HMPI_HEAP_SIZE=16M
+    ${run} -np 3 ${conformance} --strict progress.full)
+  list(APPEND tests hmpi.full_heap.${mpi})
   add_test(NAME hmpi.huge_element.${mpi} CONFIGURATIONS full
     COMMAND ${run} -np 1 ${huge})
   list(APPEND tests hmpi.no_heap.${mpi} hmpi.huge_element.${mpi})

@@ -653,6 +653,19 @@ MPI_CASE("errors.classes") {
   MPI_Comm_free(&comm);
 }
 
+MPI_CASE("errors.no-memory-of-a-message") {
+  MPI_Comm comm = dup(MPI_COMM_WORLD);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const int self = mpi_check::world_rank;
+  CHECK_EQUAL(error_class(MPI_Send(nullptr, 5, MPI_INT, self, 1, comm)),
+              MPI_ERR_BUFFER);
+  CHECK_EQUAL(error_class(MPI_Recv(nullptr, 5, MPI_INT, self, 1, comm,
+                                   MPI_STATUS_IGNORE)),
+              MPI_ERR_BUFFER);
+  talk(comm, 4);
+  MPI_Comm_free(&comm);
+}
+
 /// Errors without a communicator go to the handler of the world.
 MPI_CASE("errors.without-communicator") {
   MPI_Errhandler before;

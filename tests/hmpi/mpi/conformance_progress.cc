@@ -2,6 +2,7 @@
 // and sends by both sides before any receive.
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include "check.h"
 #include "payload.h"
@@ -356,6 +357,27 @@ MPI_CASE("progress.numbers-of-passes") {
     if (words > 0) {
       CHECK_EQUAL(in[0], round % 20);
       CHECK_EQUAL(in[static_cast<std::size_t>(words) - 1], round % 20);
+    }
+  }
+}
+
+/// The program may fill the memory that HMPI shares; messages go on.
+MPI_CASE("progress.full-memory") {
+  constexpr std::size_t kBlock = 65'536;
+  std::vector<std::unique_ptr<std::byte[]>> blocks;
+  for (int i = 0; i < 400; ++i) {
+    blocks.emplace_back(new std::byte[kBlock]);
+    blocks.back()[0] = std::byte{1};
+  }
+  for (int step = 0; step < mpi_check::world_size; ++step) {
+    const mpi_check::Peers peers = mpi_check::peers_of(step);
+    for (const std::size_t size : {0, 100, 6000, 100'000, 3'000'000}) {
+      const auto out = mpi_check::contents_of(size, 44);
+      mpi_check::GuardedBuffer in(size);
+      MPI_Sendrecv(out.data(), static_cast<int>(size), MPI_BYTE, peers.to, 3,
+                   in.data(), static_cast<int>(size), MPI_BYTE, peers.from, 3,
+                   MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK_CONTENTS(in, size, 44);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <string_view>
 #include <thread>
 
 #include "ownership.h"
@@ -248,6 +249,46 @@ MPI_CASE("errors.use-after-give") {
   CHECK(taken == alias);
   std::memset(taken, 1, 8192);
   CHECK_EQUAL(OPI_Free(&taken), MPI_SUCCESS);
+}
+
+/// The giver's pointer is stale, also when the taker has the buffer already.
+MPI_CASE("errors.use-of-a-taken-buffer") {
+  const char* debug = std::getenv("HMPI_DEBUG");
+  const mpi_check::Peers peers = mpi_check::peers_of(1);
+  if (mpi_check::world_size == 1 || debug == nullptr ||
+      std::string_view(debug) != "on") {
+    return;
+  }
+  const ErrorsReturn errors_return;
+  void* buffer = allocate(100);
+  void* alias = buffer;
+  void* taken = nullptr;
+  MPI_Request request;
+  OPI_Give(&buffer, 100, MPI_BYTE, peers.to, 0, MPI_COMM_WORLD, &request);
+  OPI_Take(&taken, 100, MPI_BYTE, peers.from, 0, MPI_COMM_WORLD,
+           MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_EQUAL(error_class(OPI_Free(&alias)), MPI_ERR_BUFFER);
+  CHECK_EQUAL(error_class(OPI_Give(&alias, 1, MPI_BYTE, peers.to, 0,
+                                   MPI_COMM_WORLD, &request)),
+              MPI_ERR_BUFFER);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_EQUAL(OPI_Free(&taken), MPI_SUCCESS);
+}
+
+MPI_CASE("errors.more-than-the-buffer") {
+  const ErrorsReturn errors_return;
+  void* buffer = allocate(64);
+  MPI_Request request = MPI_REQUEST_NULL;
+  CHECK_EQUAL(error_class(OPI_Give(&buffer, 2000, MPI_DOUBLE, 0, 0,
+                                   MPI_COMM_SELF, &request)),
+              MPI_ERR_BUFFER);
+  CHECK_EQUAL(error_class(OPI_Give(&buffer, 8, MPI_DOUBLE, 0, 0, MPI_COMM_SELF,
+                                   static_cast<MPI_Request*>(nullptr))),
+              MPI_ERR_REQUEST);
+  CHECK(buffer != nullptr);
+  CHECK_EQUAL(OPI_Free(&buffer), MPI_SUCCESS);
 }
 
 MPI_THREADS_CASE("threads.allocate-and-free") {

@@ -10,13 +10,13 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
-    OPI_Alloc((void**)&buffer, 10000);
-    memset(buffer, 1, 10000);
+    OPI_Alloc((void**)&buffer, 80);
+    memset(buffer, 1, 80);
     alias = buffer;
-    OPI_Give_blocking((void**)&buffer, 10000, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
-    alias[5] = 2;
+    OPI_Give_blocking((void**)&buffer, 80, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+    alias[79] = 2;
   } else {
-    OPI_Take_blocking((void**)&buffer, 10000, MPI_BYTE, 0, 7, MPI_COMM_WORLD,
+    OPI_Take_blocking((void**)&buffer, 80, MPI_BYTE, 0, 7, MPI_COMM_WORLD,
                       MPI_STATUS_IGNORE);
   }
   MPI_Finalize();
