@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -111,18 +113,26 @@ class FollowSteps : public Chooser {
   Departures departures_;
 };
 
+/// The arena's own data before the first block. Blocks that are free later hold
+/// links of the arena, which a schedule overwrites.
+const std::array<std::byte, 4096>& empty_arena() {
+  static const auto bytes = [] {
+    std::array<std::byte, 4096> copy;
+    std::memcpy(copy.data(), explore::arena_begin(), copy.size());
+    return copy;
+  }();
+  return bytes;
+}
+
 /// The schedules of one case. Memory of the program comes from the arena, which
 /// begins anew with each schedule, so addresses repeat.
 class Exploration {
  public:
-  explicit Exploration(const Case& program) : case_(program) {
-    const explore::InRank inside(true);
-    ::operator delete(::operator new(1));
-    std::memcpy(head_, explore::arena_begin(), sizeof head_);
-  }
+  explicit Exploration(const Case& program) : case_(program) {}
 
   std::string run(Chooser& chooser, End& end) {
-    std::memcpy(explore::arena_begin(), head_, sizeof head_);
+    std::memcpy(explore::arena_begin(), empty_arena().data(),
+                empty_arena().size());
     Run& run = the_run();
     run.forget_names();
     std::unique_ptr<Program> program;
@@ -146,7 +156,6 @@ class Exploration {
 
  private:
   const Case& case_;
-  char head_[4096];  ///< The arena's own data, before the first schedule.
 };
 
 struct Result {
@@ -334,6 +343,7 @@ Options options_in(int argc, char** argv) {
 }  // namespace kernels
 
 int main(int argc, char** argv) {
+  (void)kernels::empty_arena();
   const kernels::Options options = kernels::options_in(argc, argv);
   bool is_good = true;
   std::size_t count = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -52,6 +53,29 @@ void expect(bool condition, const char* invariant);
 void name_memory(const volatile void* begin,
                  std::size_t bytes,
                  const std::string& name);
+
+/// The number of the thread that runs. In threads.
+std::size_t running_thread();
+
+/// Virtual time in ns. It passes only while all threads wait.
+std::uint64_t virtual_now_ns();
+
+/// A value of the test that the explorer does not see as memory. Threads may
+/// access it without an order.
+template <typename T>
+class Unseen {
+ public:
+  __attribute__((noinline, no_sanitize("thread"))) T get() const {
+    return value_;
+  }
+
+  __attribute__((noinline, no_sanitize("thread"))) void set(T value) {
+    value_ = value;
+  }
+
+ private:
+  T value_{};
+};
 
 /// Whether this schedule makes a table. Others need no names.
 bool wants_names();

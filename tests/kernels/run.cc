@@ -76,6 +76,14 @@ void name_memory(const volatile void* begin,
   }
 }
 
+std::size_t running_thread() {
+  return the_run().running();
+}
+
+std::uint64_t virtual_now_ns() {
+  return the_run().now_ns();
+}
+
 bool wants_names() {
   return the_run().wants_names();
 }
@@ -98,7 +106,7 @@ void Run::block(Wait wait, std::uintptr_t address) {
   State& state = me();
   state.wait = wait;
   state.address = address;
-  state.seen = wait == Wait::kYields ? steps_ : writes_;
+  state.seen = writes_;
   state.has_timed_out = false;
   suspend();
   state.wait = Wait::kReady;
@@ -124,8 +132,8 @@ void Run::stop_thread(const std::string& why) {
 bool Run::is_ready(const State& state) const {
   switch (state.wait) {
     case Wait::kReady: return true;
-    case Wait::kSpins: return writes_ != state.seen;
-    case Wait::kYields: return steps_ != state.seen;
+    case Wait::kSpins:
+    case Wait::kYields: return writes_ != state.seen;
     case Wait::kLocks:
       return std::none_of(mutexes_.begin(), mutexes_.end(), [&](const Mutex& m) {
         return m.address == state.address && m.is_locked;

@@ -63,6 +63,8 @@ class Run {
   /// Whether instrumented code of a thread runs, and not the explorer's.
   bool is_in_thread() const { return running_ != kNone && !is_inside_; }
 
+  Thread running() const { return running_; }
+
   void fail(const std::string& what);
   void name(std::uintptr_t begin, std::size_t bytes, std::string name);
   void forget_names() { names_.clear(); }
@@ -132,7 +134,7 @@ class Run {
   enum class Wait : std::uint8_t {
     kReady,
     kSpins,   ///< Until another thread has written.
-    kYields,  ///< Until another thread has made a step.
+    kYields,  ///< The same, and time passes when all threads wait.
     kSleeps,  ///< Until it is woken.
     kLocks,   ///< Until the mutex is free.
     kOver
@@ -152,7 +154,7 @@ class Run {
     std::uintptr_t address = 0;   ///< Of the mutex or the futex.
     std::int64_t limit_ns = -1;
     bool has_timed_out = false;
-    std::uint64_t seen = 0;       ///< Count of writes or steps at the begin.
+    std::uint64_t seen = 0;       ///< Count of writes at the begin.
     int turns = 0;                ///< Waits since another thread has written.
     int patience = 0;             ///< Looks that do not wait.
     std::vector<Look> looks;      ///< Since its last own write.
