@@ -1,6 +1,7 @@
 // The table of cores under all schedules: ranks publish the core that they wait
 // on, and look for others there. runtime/core_table.h says what may be missed.
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 
@@ -12,16 +13,14 @@ namespace kernels {
 
 namespace {
 
-/// The core of each thread, which sched_getcpu() returns.
-std::array<Unseen<int>, 3> g_cores;
-
 class Cores : public Program {
  public:
   /// `cores` of ranks 0, 1 and 2; all ranks wait twice.
-  explicit Cores(std::array<int, 3> cores) : segment_(new_segment(3)) {
+  explicit Cores(std::array<int, 3> cores)
+      : segment_(new_segment(3)), cores_(cores) {
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
       tables_[rank].emplace(segment_, rank);
-      g_cores[rank].set(cores[rank]);
+      set_core(rank, cores[rank]);
     }
   }
 
@@ -38,14 +37,14 @@ class Cores : public Program {
     expect(tables_[rank]->is_shared_here() == has_company(rank),
            "a rank that misses a new entry finds it at its next look");
     expect(segment_.core_of_slot()[rank].load(std::memory_order_relaxed) ==
-               static_cast<std::uint32_t>(g_cores[rank].get()) + 1,
+               static_cast<std::uint32_t>(cores_[rank]) + 1,
            "an entry is 1 + the core");
   }
 
  private:
-  static bool has_company(std::size_t rank) {
+  bool has_company(std::size_t rank) const {
     for (std::size_t other = 0; other < 3; ++other) {
-      if (other != rank && g_cores[other].get() == g_cores[rank].get()) {
+      if (other != rank && cores_[other] == cores_[rank]) {
         return true;
       }
     }
@@ -53,6 +52,7 @@ class Cores : public Program {
   }
 
   const acp::protocol::HostSegment& segment_;
+  const std::array<int, 3> cores_;
   std::array<std::optional<acp::runtime::CoreTable>, 3> tables_;
   std::atomic<int> looked_{0};
 };
@@ -67,7 +67,3 @@ std::vector<Case> all_cases() {
 }
 
 }  // namespace kernels
-
-extern "C" int __wrap_sched_getcpu() {  // NOLINT: the linker's name
-  return kernels::g_cores[kernels::running_thread()].get();
-}

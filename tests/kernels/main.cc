@@ -2,6 +2,7 @@
 // line. docs/kernels.md says how to use it.
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <linux/close_range.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -128,7 +129,14 @@ const std::array<std::byte, 4096>& empty_arena() {
 /// begins anew with each schedule, so addresses repeat.
 class Exploration {
  public:
-  explicit Exploration(const Case& program) : case_(program) {}
+  /// The first schedule makes what the process keeps, such as the segment.
+  explicit Exploration(const Case& program) : case_(program) {
+    const explore::InRank inside(true);
+    case_.make().reset();
+    const int next = ::dup(STDOUT_FILENO);
+    first_descriptor_ = static_cast<unsigned>(next);
+    ::close(next);
+  }
 
   std::string run(Chooser& chooser, End& end) {
     std::memcpy(explore::arena_begin(), empty_arena().data(),
@@ -147,7 +155,9 @@ class Exploration {
       const explore::InRank inside(true);
       program.reset();
     } else {
-      (void)program.release();  // Its threads are in the middle of it.
+      // Its threads are in the middle of it. Its descriptors are the newest.
+      (void)program.release();
+      ::close_range(first_descriptor_, ~0U, 0);
     }
     return wrong;
   }
@@ -156,6 +166,7 @@ class Exploration {
 
  private:
   const Case& case_;
+  unsigned first_descriptor_ = 0;  ///< Programs have this one and later ones.
 };
 
 struct Result {

@@ -54,8 +54,12 @@ void name_memory(const volatile void* begin,
                  std::size_t bytes,
                  const std::string& name);
 
-/// The number of the thread that runs. In threads.
-std::size_t running_thread();
+/// The core that sched_getcpu() returns in the thread. 0 at first.
+void set_core(std::size_t thread, int core);
+
+/// Runs the function of the thread that the product has started in the
+/// constructor. In one thread of the program, which stands for that thread.
+void run_started_thread();
 
 /// Virtual time in ns. It passes only while all threads wait.
 std::uint64_t virtual_now_ns();

@@ -2,6 +2,8 @@
 // search, and by the instrumentation within a thread.
 #include "kernels/run.h"
 
+#include <link.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +28,10 @@ constexpr std::uint64_t kYieldNs = 1'000;
 /// A sleep of at most so long ends by its limit. The end of a longer one hides
 /// a lost wake-up, so it never ends by itself.
 constexpr std::int64_t kShortSleep = 2'000'000;
-constexpr std::uint64_t kMostSteps = 20'000;
+constexpr std::size_t kMostSteps = 5'000;
+/// Objects of the kernel that threads synchronise by.
+constexpr std::uintptr_t kDatagrams = 8;
+constexpr std::uintptr_t kStarted = 16;
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 
 std::uint64_t mixed(std::uint64_t x) {
@@ -76,8 +81,12 @@ void name_memory(const volatile void* begin,
   }
 }
 
-std::size_t running_thread() {
-  return the_run().running();
+void set_core(std::size_t thread, int core) {
+  the_run().set_core(thread, core);
+}
+
+void run_started_thread() {
+  the_run().run_started();
 }
 
 std::uint64_t virtual_now_ns() {
@@ -88,7 +97,30 @@ bool wants_names() {
   return the_run().wants_names();
 }
 
-Run::Run() = default;
+namespace {
+
+/// The thread-local variables of the program, of which there is one copy: all
+/// fibers run in one thread.
+std::span<std::byte> find_locals() {
+  std::span<std::byte> found;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* result) {
+        for (int i = 0; i < object->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& part = object->dlpi_phdr[i];
+          if (part.p_type == PT_TLS && object->dlpi_tls_data != nullptr) {
+            *static_cast<std::span<std::byte>*>(result) = {
+                static_cast<std::byte*>(object->dlpi_tls_data), part.p_memsz};
+          }
+        }
+        return 1;  // The program comes first.
+      },
+      &found);
+  return found;
+}
+
+}  // namespace
+
+Run::Run() : locals_(find_locals()) {}
 
 // ---- Threads ----------------------------------------------------------------
 
@@ -138,6 +170,7 @@ bool Run::is_ready(const State& state) const {
       return std::none_of(mutexes_.begin(), mutexes_.end(), [&](const Mutex& m) {
         return m.address == state.address && m.is_locked;
       });
+    case Wait::kPolls: return datagrams_ != state.seen;
     case Wait::kSleeps:
     case Wait::kOver: return false;
   }
@@ -169,7 +202,8 @@ bool Run::release_waiting(std::vector<explore::Choice>& choices) {
   }
   for (Thread thread = 0; choices.empty() && thread < threads_; ++thread) {
     State& state = *states_[thread];
-    if (state.wait == Wait::kSleeps && state.limit_ns >= 0 &&
+    if ((state.wait == Wait::kSleeps || state.wait == Wait::kPolls) &&
+        state.limit_ns >= 0 &&
         state.limit_ns <= kShortSleep) {
       choices.push_back({static_cast<std::uint32_t>(thread),
                          static_cast<int>(thread), 0});
@@ -241,15 +275,18 @@ std::string Run::run(std::size_t threads,
   chooser_ = &chooser;
   is_cut_ = false;
   taken_.clear();
-  writes_ = steps_ = 0;
+  writes_ = datagrams_ = 0;
+  started_thread_ = kNone;
   now_ns_ = 1'000'000'000;
   wrong_.clear();
   running_ = last_ = kNone;
+  const std::vector<std::byte> locals(locals_.begin(), locals_.end());
   for (Thread thread = 0; thread < threads; ++thread) {
     State& state = *states_[thread];
     state.wait = Wait::kReady;
     state.turns = state.patience = 0;
     state.looks.clear();
+    state.locals = locals;
     state.fiber.start([this, thread, &body, &state] {
       char top = 0;
       state.stack_top = reinterpret_cast<std::uintptr_t>(&top);
@@ -257,6 +294,7 @@ std::string Run::run(std::size_t threads,
       body(thread);
       set_inside(true);
       state.wait = Wait::kOver;
+      ++writes_;  // A thread may wait for the end.
     });
   }
   for (;;) {
@@ -269,7 +307,7 @@ std::string Run::run(std::size_t threads,
       ++state.turns;
       state.patience = state.wait == Wait::kSpins ? kPatience : 0;
       now_ns_ += kYieldNs;
-      if (state.wait == Wait::kSleeps) {
+      if (state.wait != Wait::kSpins && state.wait != Wait::kYields) {
         state.has_timed_out = true;
         now_ns_ += static_cast<std::uint64_t>(state.limit_ns);
       }
@@ -277,10 +315,12 @@ std::string Run::run(std::size_t threads,
       state.turns = 0;
     }
     running_ = last_ = next;
-    ++steps_;
+    std::ranges::copy(state.locals, locals_.begin());
     state.fiber.resume();
+    std::ranges::copy(locals_, state.locals.begin());
+    std::ranges::copy(locals, locals_.begin());
     running_ = kNone;
-    if (is_cut_ || !wrong_.empty() || steps_ > kMostSteps) {
+    if (is_cut_ || !wrong_.empty()) {
       end = is_cut_ ? End::kCut : End::kEndless;
       break;
     }
@@ -309,6 +349,12 @@ void Run::begin_call(std::uintptr_t address, const void* code) {
 }
 
 void Run::begin_step() {
+  if (taken_.size() > kMostSteps) {
+    wrong_ = "a thread does not end";
+    for (;;) {
+      suspend();
+    }
+  }
   taken_.push_back({running_, 0});
   model_.begin_step(running_);
 }
@@ -362,15 +408,18 @@ std::size_t Run::choose_value(std::size_t count, std::uint64_t what) {
 // ---- Loops --------------------------------------------------------------------
 
 /// Whether a look at the location would bring what the last two brought. A
-/// thread that has missed a newer store of some location does not spin.
+/// thread that looks at several locations, and has missed a newer store of one
+/// of them, does not spin.
 bool Run::is_spinning(std::size_t location) const {
   bool is_repeated = false;
   for (const Look& look : states_[running_]->looks) {
+    if (look.count < kSpinLooks) {
+      continue;
+    }
     if (look.number != model_.store_at(look.location, 0).number) {
       return false;
     }
-    is_repeated = is_repeated ||
-                  (look.location == location && look.count >= kSpinLooks);
+    is_repeated = is_repeated || look.location == location;
   }
   return is_repeated;
 }
@@ -421,7 +470,8 @@ std::uint64_t Run::load(std::uintptr_t address,
     stop_thread("an atomic load and a plain store race: " + name_of(address));
   }
   const std::size_t location = model_.find(address, size);
-  if (is_spinning(location)) {
+  const bool is_spin = is_spinning(location);
+  if (is_spin) {
     if (state.patience > 0) {
       --state.patience;
     } else {
@@ -435,7 +485,7 @@ std::uint64_t Run::load(std::uintptr_t address,
       choose_value(model_.readable(running_, location, order), 1);
   const std::uint64_t value = model_.load(running_, location, age, order);
   note_look(location, model_.store_at(location, age).number);
-  if (table_ != nullptr) {
+  if (table_ != nullptr && !(is_spin && state.patience > 0)) {
     add_line(std::string("load ") + text_of(order),
              hex(value) + (age == 0 ? "" : "  (stale by " + std::to_string(age) + ")"),
              address);
@@ -697,6 +747,74 @@ void Run::yield(const void* code) {
   begin_step();
   if (table_ != nullptr) {
     add_line("sched_yield", "", 0);
+  }
+}
+
+void Run::note_datagram(const void* code) {
+  const Inside inside(*this);
+  suspend();
+  begin_call(0, code);
+  begin_step();
+  model_.release(running_, kDatagrams);
+  ++datagrams_;
+  note_write();
+  if (table_ != nullptr) {
+    add_line("send datagram", "", 0);
+  }
+}
+
+void Run::look_for_datagram(const void* code) {
+  const Inside inside(*this);
+  suspend();
+  begin_call(0, code);
+  begin_step();
+  model_.acquire(running_, kDatagrams);
+  if (table_ != nullptr) {
+    add_line("look for datagram", "", 0);
+  }
+}
+
+bool Run::wait_for_datagram(std::uint64_t seen,
+                            std::int64_t limit_ns,
+                            const void* code) {
+  const Inside inside(*this);
+  State& state = me();
+  state.limit_ns = limit_ns;
+  state.looks.clear();
+  state.wait = Wait::kPolls;
+  state.seen = seen;
+  state.has_timed_out = false;
+  suspend();
+  state.wait = Wait::kReady;
+  begin_call(0, code);
+  begin_step();
+  model_.acquire(running_, kDatagrams);
+  if (table_ != nullptr) {
+    add_line("epoll_wait", state.has_timed_out ? "its time is over" : "wakes",
+             0);
+  }
+  return !state.has_timed_out;
+}
+
+void Run::run_started() {
+  started_thread_ = running_;
+  started_();
+  const Inside inside(*this);
+  begin_step();
+  model_.release(running_, kStarted);
+}
+
+void Run::join_started(const void* code) {
+  const Inside inside(*this);
+  while (started_thread_ == kNone ||
+         states_[started_thread_]->wait != Wait::kOver) {
+    block(Wait::kYields, 0);
+  }
+  begin_call(0, code);
+  begin_step();
+  model_.acquire(running_, kStarted);
+  if (table_ != nullptr) {
+    add_line("join", "", 0);
   }
 }
 

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "explore/contention.h"
@@ -63,7 +65,9 @@ class Run {
   /// Whether instrumented code of a thread runs, and not the explorer's.
   bool is_in_thread() const { return running_ != kNone && !is_inside_; }
 
-  Thread running() const { return running_; }
+  void set_core(Thread thread, int core) { cores_[thread] = core; }
+
+  int core() const { return cores_[running_]; }
 
   void fail(const std::string& what);
   void name(std::uintptr_t begin, std::size_t bytes, std::string name);
@@ -124,6 +128,20 @@ class Run {
   int futex_wake(std::uintptr_t word, int count, const void* code);
   void fence_all_threads(const void* code);
   void yield(const void* code);
+  /// A datagram was sent, or is looked for: the kernel synchronises the two.
+  void note_datagram(const void* code);
+  void look_for_datagram(const void* code);
+  /// Sleeps until a datagram is sent after `seen`. False: the time is over.
+  std::uint64_t datagrams() const { return datagrams_; }
+  bool wait_for_datagram(std::uint64_t seen,
+                         std::int64_t limit_ns,
+                         const void* code);
+  /// Waits until the thread that runs the started function has ended.
+  void join_started(const void* code);
+
+  /// The product starts a thread. It begins in run_started().
+  void adopt(std::function<void()> work) { started_ = std::move(work); }
+  void run_started();
   [[noreturn]] void stop_thread(const std::string& why);
 
   std::uint64_t now_ns() const { return now_ns_; }
@@ -137,6 +155,7 @@ class Run {
     kYields,  ///< The same, and time passes when all threads wait.
     kSleeps,  ///< Until it is woken.
     kLocks,   ///< Until the mutex is free.
+    kPolls,   ///< Until a datagram has been sent.
     kOver
   };
 
@@ -157,6 +176,7 @@ class Run {
     std::uint64_t seen = 0;       ///< Count of writes at the begin.
     int turns = 0;                ///< Waits since another thread has written.
     int patience = 0;             ///< Looks that do not wait.
+    std::vector<std::byte> locals;  ///< Its thread-local variables.
     std::vector<Look> looks;      ///< Since its last own write.
   };
 
@@ -231,8 +251,12 @@ class Run {
   explore::Contention contention_;
   std::vector<Mutex> mutexes_;
   std::vector<Name> names_;
+  std::array<int, kMostThreads> cores_{};
+  std::function<void()> started_;
+  Thread started_thread_ = kNone;
+  std::uint64_t datagrams_ = 0;
+  std::span<std::byte> locals_;  ///< Thread-local variables of the program.
   std::uint64_t writes_ = 0;
-  std::uint64_t steps_ = 0;
   std::vector<Step> taken_;
   std::uint64_t now_ns_ = 0;
   std::string wrong_;
