@@ -3,8 +3,9 @@
 
 add_custom_target(kernel_mutants ALL)
 
-# kernel_mutant(NAME KERNEL FILE CASE OLD NEW): replaces OLD by NEW in a file of
-# src. The text has to be there exactly once, so a mutant is never empty.
+# kernel_mutant(NAME KERNEL FILE CASE OLD NEW [FILE...]): replaces OLD by NEW in a
+# file of src. The text has to be there exactly once, so a mutant is never empty. Of
+# a header, the program and the further files are compiled again.
 function(kernel_mutant name kernel file case old new)
   set(source ${PROJECT_SOURCE_DIR}/src/${file})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
@@ -20,13 +21,18 @@ function(kernel_mutant name kernel file case old new)
 
   set(target kernel_mutant_${name})
   if(file MATCHES "\\.cc$")
-    add_executable(${target} ${folder}/${file}
-      $<FILTER:$<TARGET_OBJECTS:kernel_${kernel}_objects>,EXCLUDE,/${file}\\.o$>)
+    set(again ${file})
+    add_executable(${target} ${folder}/${file})
   else()
-    set(sources ${kernel_${kernel}_files})
+    set(again ${ARGN})
+    set(sources ${ARGN})
     list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
+    list(APPEND again ${kernel}_kernel.cc)
     add_executable(${target} ${kernel}_kernel.cc ${sources})
   endif()
+  list(JOIN again "|" again)
+  target_sources(${target} PRIVATE
+    $<FILTER:$<TARGET_OBJECTS:kernel_${kernel}_objects>,EXCLUDE,/\(${again}\)\\.o$>)
   instrument(${target} ${folder})
   target_compile_options(${target} PRIVATE -w -g0)  # A variable may be without use.
   link_kernel(${target})
@@ -76,7 +82,8 @@ kernel_mutant(ring_push_is_relaxed command_ring transport/shm/command_ring.cc
 kernel_mutant(ring_load_is_relaxed command_ring transport/shm/command_ring.h
   one_sender,refill
   "return entry.sequence.load(std::memory_order_acquire) +"
-  "return entry.sequence.load(std::memory_order_relaxed) +")
+  "return entry.sequence.load(std::memory_order_relaxed) +"
+  transport/shm/command_ring.cc)
 
 # ---- docs/barrier.md, and gma/waiting.h: SleepWord ----------------------------
 
@@ -238,3 +245,185 @@ kernel_mutant(core_table_sees_itself core_table runtime/core_table.cc alone
 kernel_mutant(core_table_is_silent core_table runtime/core_table.cc two_share
   "    cores_[mine_].store(entry, std::memory_order_relaxed);
 " "")
+
+# ---- gmm/doorbell.h -----------------------------------------------------------------
+
+# The waker's look at the sleepers passes its store.
+kernel_mutant(signal_looks_without_order progress gmm/doorbell.h doorbell.signal
+  "const std::uint64_t asleep = slice.asleep.load(std::memory_order_seq_cst);"
+  "const std::uint64_t asleep = slice.asleep.load(std::memory_order_acquire);")
+
+# The doorbell does not move, so a sleeper that has not slept yet sleeps on.
+kernel_mutant(signal_leaves_doorbell progress gmm/doorbell.h doorbell.signal
+  "  if ((asleep & UINT32_MAX) != 0) {
+    slice.doorbell.fetch_add(1, std::memory_order_seq_cst);"
+  "  if ((asleep & UINT32_MAX) != 0) {")
+
+# The sleeper's last look passes its mark.
+kernel_mutant(sleeper_has_no_fence progress runtime/progress.cc doorbell.signal
+  "  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!is_done()" "  if (!is_done()")
+
+# The sleeper looks before it marks itself.
+kernel_mutant(sleeper_marks_late progress runtime/progress.cc doorbell.signal
+  "  if (!is_done() && health() == Status::kOk) {
+    futex_wait(mine_.doorbell, doorbell, limit);"
+  "  if (health() == Status::kOk) {
+    futex_wait(mine_.doorbell, doorbell, limit);")
+
+# ---- runtime/progress_loop.h ----------------------------------------------------------
+
+# Invariant 1: the doorbell socket is emptied after the last look.
+kernel_mutant(loop_empties_doorbell_late progress runtime/progress_loop.cc thread
+  "  const bool was_woken = may_sleep(sleeper, limit) && sleeper.wait(limit);"
+  "  const bool has_no_reason = may_sleep(sleeper, limit);
+  sleeper.empty_doorbell();
+  const bool was_woken = has_no_reason && sleeper.wait(limit);")
+
+# Invariant 2: the sleeper is marked after its last look.
+kernel_mutant(loop_marks_late progress runtime/progress_loop.cc thread
+  "  sleeper.mark_asleep();  // invariant 2
+  const bool was_woken = may_sleep(sleeper, limit) && sleeper.wait(limit);"
+  "  const bool has_no_reason = may_sleep(sleeper, limit);
+  sleeper.mark_asleep();
+  const bool was_woken = has_no_reason && sleeper.wait(limit);")
+
+# Invariant 3: the last look does not cover messages, the end, steps, a new step.
+kernel_mutant(last_look_misses_messages progress runtime/progress_loop.cc
+  thread.message
+  "if (!sleeper.arm(limit) || sleeper.is_over()) {"
+  "if ((sleeper.arm(limit), sleeper.is_over())) {")
+kernel_mutant(last_look_misses_end progress runtime/progress.cc thread.stop
+  "return is_stopping() || progress_.poller_.is_promised() ||"
+  "return progress_.poller_.is_promised() ||")
+kernel_mutant(last_look_misses_steps progress runtime/progress_loop.cc thread.signal
+  "const ProgressSteps::Outcome steps = sleeper.run_steps_again();"
+  "const ProgressSteps::Outcome steps = ProgressSteps::Outcome::kIdle;")
+kernel_mutant(last_look_misses_new_step progress runtime/progress.cc thread.new_step
+  "progress_.steps_.added() != steps_added_;" "false;")
+
+# Invariant 3: a new step does not rouse the sleeper.
+kernel_mutant(new_step_is_silent progress runtime/progress.cc thread.new_step
+  "    rouse_sleeper();  // it runs the step, and from now on it wants signals
+" "")
+
+# Invariant 5: a caller takes the role while the thread has it.
+kernel_mutant(role_is_taken_twice progress runtime/poller_role.h caller
+  "      holder_.wait(Holder::kPromised);
+" "" runtime/progress.cc)
+
+# Invariant 5: the thread does not hand the role on.
+kernel_mutant(role_is_not_handed_on progress runtime/poller_role.h caller
+  "      holder_.notify_one();
+" "" runtime/progress.cc)
+
+# Invariant 7: the thread looks at the role before it marks its stay.
+kernel_mutant(stay_is_marked_late progress runtime/progress_loop.cc caller.leaves
+  "  thread.set_beside_caller(true);
+  if (!thread.is_stopping() && thread.caller_has_role()) {
+    thread"
+  "  const bool stays = !thread.is_stopping() && thread.caller_has_role();
+  thread.set_beside_caller(true);
+  if (stays) {
+    thread")
+
+# Invariant 7: a caller that leaves does not look for the mark.
+kernel_mutant(caller_leaves_silently progress runtime/progress.cc caller.leaves
+  "  if (is_beside_caller_.load(std::memory_order_seq_cst)) {
+    move_nap_word();
+  }" "")
+
+# Invariant 8: a wish does not rouse the sleeper.
+kernel_mutant(wish_is_silent progress runtime/progress.cc thread.hurry
+  "  if (!steps_are_wanted_.exchange(true, std::memory_order_seq_cst)) {
+    rouse_sleeper();
+  }"
+  "  steps_are_wanted_.exchange(true, std::memory_order_seq_cst);")
+
+# Completions do not wake a caller in epoll.
+kernel_mutant(completion_is_silent progress runtime/progress.cc caller.completion
+  "       protocol::kWantsCompletions) != 0) {
+    doorbell_.wake_own();
+  }" "       protocol::kWantsCompletions) != 0) {
+  }")
+
+# ---- middle/malloc/layout.h: the direct paths -------------------------------------------
+
+# Invariant 1: a word of the heap is changed by a load and a store.
+kernel_mutant(heap_cas_is_no_exchange malloc middle/malloc/heap_memory.cc small
+  "  word_at(memory_.direct + offset).compare_exchange_strong(expected, desired);"
+  "  const std::uint64_t seen = word_at(memory_.direct + offset).load();
+  if (seen == expected) {
+    word_at(memory_.direct + offset).store(desired);
+  }
+  expected = seen;")
+
+# Invariant 3: the next user of a block does not see the end of the one before.
+kernel_mutant(heap_cas_is_relaxed malloc middle/malloc/heap_memory.cc full_span
+  "  word_at(memory_.direct + offset).compare_exchange_strong(expected, desired);"
+  "  word_at(memory_.direct + offset)
+      .compare_exchange_strong(expected, desired, std::memory_order_relaxed);")
+
+# ---- hmpi/ring.h ---------------------------------------------------------------------------
+
+# Invariant 1: a message is published before it is whole, or read too soon.
+kernel_mutant(cells_published_relaxed hmpi_ring hmpi/ring.cc messages
+  "first.turn.store(turn_of(next_), std::memory_order_release);"
+  "first.turn.store(turn_of(next_), std::memory_order_relaxed);")
+kernel_mutant(cells_read_relaxed hmpi_ring hmpi/ring.cc messages
+  "  const Cell* cell = &ring_->cells[next_ % kRingCells];
+  // Acquire: pairs with RingWriter::publish().
+  if (cell->turn.load(std::memory_order_acquire) != turn_of(next_)) {"
+  "  const Cell* cell = &ring_->cells[next_ % kRingCells];
+  if (cell->turn.load(std::memory_order_relaxed) != turn_of(next_)) {")
+
+# Invariant 2: the reader does not skip the cells at the end.
+kernel_mutant(cells_not_skipped hmpi_ring hmpi/ring.cc end
+  "    next_ += cells_to_end(next_);
+    cell =" "    cell =")
+
+# Invariant 3: data of an earlier pass look like a message.
+kernel_mutant(cells_behind_not_cleared hmpi_ring hmpi/ring.cc next_pass
+  "    next_turn.store(0, std::memory_order_relaxed);
+" "")
+
+# Invariant 4: the writer writes into cells that are being read.
+kernel_mutant(cells_freed_relaxed hmpi_ring hmpi/ring.cc full
+  "ring_->taken.store(next_, std::memory_order_release);"
+  "ring_->taken.store(next_, std::memory_order_relaxed);")
+kernel_mutant(cells_taken_relaxed hmpi_ring hmpi/ring.cc full
+  "taken_ = ring_->taken.load(std::memory_order_acquire);"
+  "taken_ = ring_->taken.load(std::memory_order_relaxed);")
+
+# ---- hmpi/gate.h ----------------------------------------------------------------------------
+
+# A visitor has no fence put into the threads of the program.
+kernel_mutant(gate_has_no_fence hmpi_gate hmpi/gate.h favored
+  "    Fences::in_all_threads();
+" "")
+
+# A visitor looks before it says that it is there.
+kernel_mutant(gate_does_not_look_again hmpi_gate hmpi/gate.h favored
+  "    if (is_inside_.load(std::memory_order_acquire)) {
+      end_visit();
+      return false;
+    }" "")
+
+# A call does not see what the visitor has written, or the other way round.
+kernel_mutant(gate_call_leaves_relaxed hmpi_gate hmpi/gate.h favored
+  "      // Release: pairs with try_visit().
+      is_inside_.store(false, std::memory_order_release);"
+  "      is_inside_.store(false, std::memory_order_relaxed);")
+kernel_mutant(gate_visit_ends_relaxed hmpi_gate hmpi/gate.h favored
+  "is_visited_.store(false, std::memory_order_release);"
+  "is_visited_.store(false, std::memory_order_relaxed);")
+
+# The lock's owner does not wake the thread that sleeps.
+kernel_mutant(gate_wakes_nobody hmpi_gate hmpi/gate.h lock.two
+  "      state_.notify_one();
+" "")
+
+# A thread that has slept forgets that others may sleep.
+kernel_mutant(gate_forgets_sleepers hmpi_gate hmpi/gate.h lock.three
+  "while (state_.exchange(kAwaited, std::memory_order_acquire) != kOpen) {"
+  "while (state_.exchange(kTaken, std::memory_order_acquire) != kOpen) {")

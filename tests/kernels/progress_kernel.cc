@@ -254,10 +254,15 @@ class ThreadWorks : public Program {
 };
 
 /// Thread 0 is the progress thread, and a caller waits beside it, which takes
-/// the role of the poller. A third thread ends the wait, and then stops all.
+/// the role of the poller. A third thread ends the wait.
 class CallerBeside : public Program {
  public:
-  enum class End { kSignal, kMessage, kCompletion };
+  enum class End {
+    kSignal,
+    kMessage,
+    kCompletion,
+    kLeaves  ///< By a signal. Then a message comes for the progress thread.
+  };
 
   explicit CallerBeside(End end) : rank_(true), end_(end) {
     expect(rank_.progress->start() == Status::kOk, "the thread starts");
@@ -271,6 +276,11 @@ class CallerBeside : public Program {
       case 0: run_started_thread(); break;
       case 1:
         rank_.wait([this] { return is_over(); });
+        if (end_ == End::kLeaves) {
+          rank_.send_message();
+          while (!has_message()) {
+          }
+        }
         rank_.progress->stop();
         break;
       default: end_wait(); break;
@@ -278,9 +288,13 @@ class CallerBeside : public Program {
   }
 
  private:
+  bool has_message() const {
+    return rank_.ring->received.load(std::memory_order_acquire) != 0;
+  }
+
   bool is_over() const {
     return end_ == End::kMessage
-               ? rank_.ring->received.load(std::memory_order_acquire) != 0
+               ? has_message()
                : flag_.load(std::memory_order_acquire) != 0;
   }
 
@@ -290,7 +304,7 @@ class CallerBeside : public Program {
       return;
     }
     flag_.store(1, std::memory_order_seq_cst);
-    end_ == End::kSignal ? rank_.signal() : rank_.complete();
+    end_ == End::kCompletion ? rank_.complete() : rank_.signal();
   }
 
   Rank rank_;
@@ -316,6 +330,7 @@ std::vector<Case> all_cases() {
       make_case<CallerBeside>("caller.signal", 1, End::kSignal),
       make_case<CallerBeside>("caller.message", 1, End::kMessage),
       make_case<CallerBeside>("caller.completion", 1, End::kCompletion),
+      make_case<CallerBeside>("caller.leaves", 1, End::kLeaves),
   };
 }
 

@@ -451,41 +451,50 @@ void Run::note_write() {
 
 // ---- Operations ---------------------------------------------------------------
 
-/// A look that would bring what the last two brought waits until another thread
-/// has written, or goes on without a scheduling point.
+/// Begins an operation that looks at a location, for a thread whose patience
+/// needs no scheduling point.
+std::size_t Run::reach_look(std::uintptr_t address,
+                            std::size_t size,
+                            bool is_write,
+                            const void* code) {
+  if (me().patience == 0) {
+    return reach(address, size, is_write, code);
+  }
+  begin_call(address, code);
+  begin_step();
+  return model_.find(address, size);
+}
+
+/// Before a look that would bring what the last two brought: waits until
+/// another thread has written, or goes on if the thread has patience.
+void Run::wait_if_spinning(std::size_t location, const void* code) {
+  State& state = me();
+  if (!is_spinning(location)) {
+    return;
+  }
+  if (state.patience > 0) {
+    --state.patience;
+    return;
+  }
+  const std::uintptr_t address = address_;
+  model_.end_step();
+  block(Wait::kSpins, address);
+  begin_call(address, code);
+  begin_step();
+}
+
 std::uint64_t Run::load(std::uintptr_t address,
                         std::size_t size,
                         Order order,
                         const void* code) {
   const Inside inside(*this);
-  State& state = me();
-  if (state.patience == 0) {
-    pause_at(address, false);
-  }
-  begin_call(address, code);
-  begin_step();
-  if (!races_.is_ordered(running_, model_.view(running_), address, size,
-                         false)) {
-    set_inside(false);
-    stop_thread("an atomic load and a plain store race: " + name_of(address));
-  }
-  const std::size_t location = model_.find(address, size);
-  const bool is_spin = is_spinning(location);
-  if (is_spin) {
-    if (state.patience > 0) {
-      --state.patience;
-    } else {
-      model_.end_step();
-      block(Wait::kSpins, address);
-      begin_call(address, code);
-      begin_step();
-    }
-  }
+  const std::size_t location = reach_look(address, size, false, code);
+  wait_if_spinning(location, code);
   const std::size_t age =
       choose_value(model_.readable(running_, location, order), 1);
   const std::uint64_t value = model_.load(running_, location, age, order);
   note_look(location, model_.store_at(location, age).number);
-  if (table_ != nullptr && !(is_spin && state.patience > 0)) {
+  if (has_table_line()) {
     add_line(std::string("load ") + text_of(order),
              hex(value) + (age == 0 ? "" : "  (stale by " + std::to_string(age) + ")"),
              address);
@@ -538,7 +547,10 @@ bool Run::compare_exchange(std::uintptr_t address,
                            bool is_weak,
                            const void* code) {
   const Inside inside(*this);
-  const std::size_t location = reach(address, size, true, code);
+  const std::size_t location = reach_look(address, size, true, code);
+  if (model_.store_at(location, 0).value != expected) {
+    wait_if_spinning(location, code);
+  }
   const bool can_succeed = model_.store_at(location, 0).value == expected;
   std::vector<std::size_t> ages = {0};
   for (std::size_t age = 1;
@@ -556,7 +568,7 @@ bool Run::compare_exchange(std::uintptr_t address,
   const std::size_t age = choice < ages.size() ? ages[choice] : 0;
   expected = model_.load(running_, location, age, failure);
   note_look(location, model_.store_at(location, age).number);
-  if (table_ != nullptr) {
+  if (has_table_line()) {
     add_line(std::string("cas ") + text_of(failure),
              "fails on " + hex(expected) +
                  (age == 0 ? "" : "  (stale by " + std::to_string(age) + ")"),
@@ -591,14 +603,16 @@ void Run::fence_all_threads(const void* code) {
   }
 }
 
-/// Its own stack is no memory of others.
+/// Its own stack and thread-local variables are no memory of others.
 void Run::plain(std::uintptr_t address,
                 std::size_t size,
                 bool is_write,
                 const void* code) {
   const State& state = me();
-  if (address < state.stack_top + 4096 &&
-      address + kStackBytes > state.stack_top) {
+  const auto locals = reinterpret_cast<std::uintptr_t>(locals_.data());
+  if ((address < state.stack_top + 4096 &&
+       address + kStackBytes > state.stack_top) ||
+      address - locals < locals_.size()) {
     return;
   }
   set_inside(true);
@@ -819,6 +833,11 @@ void Run::join_started(const void* code) {
 }
 
 // ---- The table ------------------------------------------------------------------
+
+/// A thread with patience makes hundreds of equal looks.
+bool Run::has_table_line() const {
+  return table_ != nullptr && states_[running_]->patience == 0;
+}
 
 void Run::name(std::uintptr_t begin, std::size_t bytes, std::string name) {
   names_.push_back({begin, bytes, std::move(name)});

@@ -205,7 +205,13 @@ class Run {
                     const void* code);
   void begin_call(std::uintptr_t address, const void* code);
   void begin_step();
+  std::size_t reach_look(std::uintptr_t address,
+                         std::size_t size,
+                         bool is_write,
+                         const void* code);
   bool is_spinning(std::size_t location) const;
+  void wait_if_spinning(std::size_t location, const void* code);
+  bool has_table_line() const;
   void note_look(std::size_t location, std::uint64_t number);
   void note_write();
   std::size_t choose_value(std::size_t count, std::uint64_t what);
