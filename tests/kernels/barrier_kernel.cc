@@ -91,10 +91,10 @@ class Meeting : public Program {
       expect(barriers_[thread]->wait(TimePoint::max()) == Status::kOk,
              "a barrier of a job that is well ends");
       for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-        expect(begun_[rank].get() >= round + 1 &&
-                   begun_[rank].get() <= round + 2,
-               "invariant 1: no rank leaves before all have come, and none is "
-               "two barriers ahead");
+        expect(
+            begun_[rank].get() >= round + 1 && begun_[rank].get() <= round + 2,
+            "invariant 1: no rank leaves before all have come, and none is "
+            "two barriers ahead");
         expect(words_[round][rank] == round + 1,
                "invariant 4: stores before the barrier are visible after it");
       }

@@ -73,8 +73,7 @@ class Senders : public Program {
     if (!ring_.front(message)) {
       return false;
     }
-    const auto* letter =
-        reinterpret_cast<const Letter*>(message.bytes.data());
+    const auto* letter = reinterpret_cast<const Letter*>(message.bytes.data());
     expect(message.bytes.size() == sizeof *letter &&
                letter->complement == ~letter->number &&
                letter->number >> 32 == message.from,
@@ -102,8 +101,8 @@ class Senders : public Program {
   const std::size_t senders_;
   const std::uint64_t each_;
   const std::uint64_t in_ring_;
-  std::uint64_t old_ = 0;                     ///< The owner's.
-  std::array<std::uint64_t, 3> newest_{};     ///< The owner's, by sender.
+  std::uint64_t old_ = 0;                  ///< The owner's.
+  std::array<std::uint64_t, 3> newest_{};  ///< The owner's, by sender.
 };
 
 /// The owner takes one message of a full ring. One of two pushes has room.

@@ -1,5 +1,6 @@
 // The table of cores under all schedules: ranks publish the core that they wait
-// on, and look for others there. runtime/core_table.h says what may be missed.
+// on, and look for other ranks there. runtime/core_table.h says how old entries
+// may be.
 #include <array>
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// HMPI's ring of cells under all schedules: its writer and its reader at the end
-// of the ring, and where the ring is full. hmpi/ring.h has the invariants.
+// HMPI's ring of cells under all schedules: its writer and its reader at the
+// end of the ring, and where the ring is full. hmpi/ring.h has the invariants.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -112,7 +112,8 @@ class Messages : public Program {
   }
 
   const std::array<std::size_t, 3> sizes_;
-  std::unique_ptr<hmpi::RingMemory> ring_ = std::make_unique<hmpi::RingMemory>();
+  std::unique_ptr<hmpi::RingMemory> ring_ =
+      std::make_unique<hmpi::RingMemory>();
   hmpi::RingWriter writer_{*ring_};
   hmpi::RingReader reader_{*ring_};
   std::uint64_t written_ = 0;

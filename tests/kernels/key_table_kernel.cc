@@ -1,6 +1,6 @@
 // The key table under all schedules: its owner ends a region and begins another
-// one in its entry, while others look the old one up and copy. The invariants
-// are in docs/host_segment.md and gmm/cross_copy_guard.h.
+// one in its entry, while other threads look the old one up and copy. The
+// invariants are in docs/host_segment.md and gmm/cross_copy_guard.h.
 #include <array>
 #include <cstdint>
 #include <optional>

@@ -74,7 +74,7 @@ class RandomChoices : public Chooser {
 };
 
 /// Repeats a schedule, with a choice before each operation. Its departures do
-/// not depend on what the search has learnt.
+/// not depend on the addresses that the search has learnt.
 class FollowSteps : public Chooser {
  public:
   explicit FollowSteps(std::vector<Run::Step> steps)
@@ -129,7 +129,8 @@ const std::array<std::byte, 4096>& empty_arena() {
 /// begins anew with each schedule, so addresses repeat.
 class Exploration {
  public:
-  /// The first schedule makes what the process keeps, such as the segment.
+  /// The first set-up makes the objects that the process keeps, such as the
+  /// segment.
   explicit Exploration(const Case& program) : case_(program) {
     const explore::InRank inside(true);
     case_.make().reset();
@@ -259,13 +260,12 @@ void report(Exploration& exploration, const Departures& departures) {
   for (std::size_t i = 0; i < table.size(); ++i) {
     const Line& line = table[i];
     std::printf("  %4zu %6zu  %-18s %-24s %-28s %s\n", i + 1, line.thread,
-                line.operation.c_str(), line.place.c_str(),
-                line.values.c_str(), function_at(line.code).c_str());
+                line.operation.c_str(), line.place.c_str(), line.values.c_str(),
+                function_at(line.code).c_str());
   }
   std::printf("  %s\n", wrong.empty() ? "nothing is wrong" : wrong.c_str());
   std::printf("  again: %s %s --replay %s\n", program_invocation_name,
-              exploration.program().name,
-              explore::text_of(departures).c_str());
+              exploration.program().name, explore::text_of(departures).c_str());
 }
 
 bool explore_case(const Case& program, Options options) {
@@ -281,15 +281,16 @@ bool explore_case(const Case& program, Options options) {
     return true;
   }
   ::alarm(kMostSeconds);  // Ends a loop without an operation on memory.
-  Result result = options.random != 0 ? search_randomly(exploration, options)
-                                      : search_depth_first(exploration, options);
+  Result result = options.random != 0
+                      ? search_randomly(exploration, options)
+                      : search_depth_first(exploration, options);
   const std::chrono::duration<double> took =
       std::chrono::steady_clock::now() - start;
-  std::printf("%-4s %-36s %7zu schedules, %7zu whole, %5.1f s%s\n",
-              result.wrong.empty() ? "ok" : "FAIL", program.name,
-              result.schedules, result.whole, took.count(),
-              result.wrong.empty() && !result.is_complete ? ", limit reached"
-                                                          : "");
+  std::printf(
+      "%-4s %-36s %7zu schedules, %7zu whole, %5.1f s%s\n",
+      result.wrong.empty() ? "ok" : "FAIL", program.name, result.schedules,
+      result.whole, took.count(),
+      result.wrong.empty() && !result.is_complete ? ", limit reached" : "");
   if (!result.wrong.empty()) {
     FollowSteps follow(the_run().steps());
     the_run().contention().take_everything();

@@ -1,6 +1,6 @@
-// The direct paths of a heap under all schedules: ranks of one host allocate and
-// free there by loads, stores and CPU atomics. middle/malloc/layout.h has the
-// invariants.
+// The direct paths of a heap under all schedules: ranks of one host allocate
+// and free there by loads, stores and CPU atomics. middle/malloc/layout.h has
+// the invariants.
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -30,8 +30,8 @@ struct Action {
 /// Each thread is a rank with a view of its own of one mapped heap.
 class Heap : public Program {
  public:
-  /// What each rank does, and the sizes of blocks that rank 0 has allocated
-  /// before: the first is rank 0's, the next rank 1's, and so on.
+  /// The actions of each rank, and the sizes of blocks that rank 0 has
+  /// allocated before: the first is rank 0's, the next rank 1's, and so on.
   Heap(std::vector<std::vector<Action>> actions,
        std::vector<std::uint64_t> given,
        std::uint64_t cache_bytes)

@@ -74,7 +74,7 @@ void MemoryModel::begin_step(Thread thread) {
 }
 
 /// The clock of a thread counts its steps. Plain accesses after a step are not
-/// covered by what the step has released.
+/// covered by the view that the step has released.
 void MemoryModel::end_step() {
   steps_.end();
   ++threads_[stepping_].now.clock[stepping_];
@@ -211,7 +211,7 @@ std::size_t MemoryModel::places(Thread thread,
   return places;
 }
 
-/// What a reader of a store gets to know.
+/// The view that an acquiring reader of the store joins.
 View MemoryModel::passed_on(Thread thread, Order order) const {
   const Views& views = threads_[thread];
   return releases(order) ? views.now : views.released;
@@ -261,7 +261,7 @@ void MemoryModel::store(Thread thread,
   }
 }
 
-/// The new store passes on what the replaced one did: a release sequence goes
+/// The new store carries the view of the replaced one: a release sequence goes
 /// on over exchanges.
 std::uint64_t MemoryModel::exchange(Thread thread,
                                     std::size_t location,
@@ -284,7 +284,7 @@ std::uint64_t MemoryModel::exchange(Thread thread,
   return from.value;
 }
 
-/// A seq_cst fence knows all that earlier ones knew, and the stores that
+/// A seq_cst fence sees the stores that earlier fences saw, and the stores that
 /// earlier seq_cst operations touched. That alone lets nothing happen before.
 void MemoryModel::join_order(Views& views) {
   ordered_.see_all(views.now);

@@ -34,8 +34,8 @@ class MemoryModel {
   struct Store {
     Stamp stamp = 0;
     std::uint64_t value = 0;
-    std::uint64_t number = 0;     ///< Stores of the location before it, in time.
-    View view;                    ///< An acquiring reader joins it.
+    std::uint64_t number = 0;  ///< Stores of the location before it, in time.
+    View view;                 ///< An acquiring reader joins it.
     bool follows_closely = false;  ///< No store comes between it and the last.
   };
 
@@ -87,7 +87,7 @@ class MemoryModel {
   void fence(Thread thread, Order order);
 
   /// A mutex, or a call of the kernel that synchronises: the thread acquires
-  /// what others released at this address, and the other way round.
+  /// the views that other threads released at this address.
   void acquire(Thread thread, std::uintptr_t address);
   void release(Thread thread, std::uintptr_t address);
 
@@ -116,14 +116,15 @@ class MemoryModel {
     std::vector<Store> stores;  ///< By stamp.
     Stamp ordered = 0;  ///< The newest store that a seq_cst operation touched.
     bool has_plain_store = false;  ///< The newest store's value is in memory.
-    std::array<std::uint32_t, kMostThreads> loads{};   ///< Clocks of the last
-    std::array<std::uint32_t, kMostThreads> stores_by{};  ///< access, by thread.
+    std::array<std::uint32_t, kMostThreads> loads{};  ///< Clocks of the last
+    std::array<std::uint32_t, kMostThreads>
+        stores_by{};  ///< access, by thread.
   };
 
   struct Views {
     View now;       ///< Orders the thread's accesses.
-    View acquired;  ///< What an acquire fence would add.
-    View released;  ///< What relaxed stores pass on.
+    View acquired;  ///< Is added by an acquire fence.
+    View released;  ///< Is carried by relaxed stores.
   };
 
   void take_plain_store(Location& location);
@@ -133,7 +134,10 @@ class MemoryModel {
               std::uint64_t value,
               View view);
   View passed_on(Thread thread, Order order) const;
-  void take(Thread thread, std::size_t location, const Store& from, Order order);
+  void take(Thread thread,
+            std::size_t location,
+            const Store& from,
+            Order order);
   void touch_order(std::size_t location, Order order);
   void join_order(Views& thread);
 
@@ -142,12 +146,14 @@ class MemoryModel {
   std::vector<Location> locations_;
   std::unordered_map<std::uintptr_t, std::size_t> numbers_;  ///< By address.
   std::unordered_map<std::uintptr_t, View> released_at_;
-  View ordered_;  ///< What seq_cst fences have passed on.
+  View ordered_;  ///< Joined by seq_cst fences.
   explore::HappensBefore steps_;
 };
 
 /// Reads and writes the bytes of a location.
 std::uint64_t read_memory(std::uintptr_t address, std::size_t size);
-void write_memory(std::uintptr_t address, std::size_t size, std::uint64_t value);
+void write_memory(std::uintptr_t address,
+                  std::size_t size,
+                  std::uint64_t value);
 
 }  // namespace kernels

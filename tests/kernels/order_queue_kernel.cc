@@ -1,6 +1,6 @@
-// The order queue under all schedules: one thread queues and completes under the
-// engine's mutex, and others read its three atomics. gma/order_queue.h has the
-// invariants.
+// The order queue under all schedules: one thread queues and completes under
+// the engine's mutex, and other threads read its three atomics.
+// gma/order_queue.h has the invariants.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -22,9 +22,7 @@ using acp::gma::Sequence;
 /// Thread 0 issues operations, thread 1 ends them, and the last thread reads.
 class Queue : public Program {
  public:
-  explicit Queue(std::size_t readers) : readers_(readers) {
-    ready_.reserve(8);
-  }
+  explicit Queue(std::size_t readers) : readers_(readers) { ready_.reserve(8); }
 
   std::size_t threads() const override { return 2 + readers_; }
 
@@ -77,7 +75,7 @@ class Queue : public Program {
     }
   }
 
-  /// As the engine's fast path does.
+  /// Reads as the engine's fast path does.
   void read() {
     const Sequence completed = queue_.completed();
     const Sequence issued = queue_.issued();
@@ -105,7 +103,7 @@ class Queue : public Program {
   std::array<Operation, kOperations> operations_{};
   std::array<std::atomic<bool>, kOperations> may_start_{};
   std::array<std::uint64_t, kOperations> results_{};
-  std::vector<Operation*> ready_;                   ///< Guarded by mutex_.
+  std::vector<Operation*> ready_;  ///< Guarded by mutex_.
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What a kernel's file gives the explorer: small programs of two or three
-// threads over the product's code, and what has to hold.
+// The interface of a kernel's file: small programs of two or three threads over
+// the product's code, and checks of its invariants.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A rank that sleeps, and all that wakes it, under all schedules: the doorbell,
+// A rank that sleeps, and its wake-ups, under all schedules: the doorbell,
 // the role of the poller, and the states of the progress thread. The invariants
 // are in gmm/doorbell.h, runtime/progress_loop.h and docs/engine.md.
 #include <array>
@@ -106,7 +106,7 @@ class Rank {
     progress->attach(*engine, transports_);
   }
 
-  /// As rank 1 does after a seq_cst store.
+  /// Rank 1 signals. It has made a seq_cst store.
   void signal() { gmm::ring_signal(segment_.slice_header(0), *peer_doorbell_); }
 
   void send_message() {
@@ -293,9 +293,8 @@ class CallerBeside : public Program {
   }
 
   bool is_over() const {
-    return end_ == End::kMessage
-               ? has_message()
-               : flag_.load(std::memory_order_acquire) != 0;
+    return end_ == End::kMessage ? has_message()
+                                 : flag_.load(std::memory_order_acquire) != 0;
   }
 
   void end_wait() {

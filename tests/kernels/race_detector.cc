@@ -9,8 +9,9 @@ bool RaceDetector::is_ordered(const Byte& byte,
                               const View& view,
                               bool is_write) {
   for (std::size_t other = 0; other < kMostThreads; ++other) {
-    if (other != thread && (byte.writes[other] > view.clock[other] ||
-                            (is_write && byte.reads[other] > view.clock[other]))) {
+    if (other != thread &&
+        (byte.writes[other] > view.clock[other] ||
+         (is_write && byte.reads[other] > view.clock[other]))) {
       return false;
     }
   }

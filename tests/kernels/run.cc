@@ -16,12 +16,13 @@ namespace kernels {
 
 namespace {
 
-/// A thread that has read one store so often, and writes nothing, spins.
+/// A thread that has read one store so often, without a store of its own,
+/// spins.
 constexpr int kSpinLooks = 2;
-/// Looks of a thread that spins on although nothing changes. A bounded loop of
-/// the product ends within them.
+/// Looks of a thread that spins on although memory does not change. A bounded
+/// loop of the product ends within them.
 constexpr int kPatience = 300;
-/// So often a thread that yields goes on although nothing has changed. It may
+/// So often a thread that yields goes on without a change of memory. It may
 /// look at the time, which passes then.
 constexpr int kMostYields = 100;
 constexpr std::uint64_t kYieldNs = 1'000;
@@ -167,9 +168,10 @@ bool Run::is_ready(const State& state) const {
     case Wait::kSpins:
     case Wait::kYields: return writes_ != state.seen;
     case Wait::kLocks:
-      return std::none_of(mutexes_.begin(), mutexes_.end(), [&](const Mutex& m) {
-        return m.address == state.address && m.is_locked;
-      });
+      return std::none_of(mutexes_.begin(), mutexes_.end(),
+                          [&](const Mutex& m) {
+                            return m.address == state.address && m.is_locked;
+                          });
     case Wait::kPolls: return datagrams_ != state.seen;
     case Wait::kSleeps:
     case Wait::kOver: return false;
@@ -189,37 +191,36 @@ std::uint64_t Run::signature() const {
   return sum;
 }
 
-/// The threads that go on although nothing has changed, when no other can: at
-/// first those that spin or yield, then those whose short sleep ends.
+/// The threads that go on without a change, when no other thread can: at first
+/// threads that spin or yield, then threads whose short sleep ends.
 bool Run::release_waiting(std::vector<explore::Choice>& choices) {
   for (Thread thread = 0; thread < threads_; ++thread) {
     const State& state = *states_[thread];
     if ((state.wait == Wait::kSpins && state.turns == 0) ||
         (state.wait == Wait::kYields && state.turns < kMostYields)) {
-      choices.push_back({static_cast<std::uint32_t>(thread),
-                         static_cast<int>(thread), 0});
+      choices.push_back(
+          {static_cast<std::uint32_t>(thread), static_cast<int>(thread), 0});
     }
   }
   for (Thread thread = 0; choices.empty() && thread < threads_; ++thread) {
     State& state = *states_[thread];
     if ((state.wait == Wait::kSleeps || state.wait == Wait::kPolls) &&
-        state.limit_ns >= 0 &&
-        state.limit_ns <= kShortSleep) {
-      choices.push_back({static_cast<std::uint32_t>(thread),
-                         static_cast<int>(thread), 0});
+        state.limit_ns >= 0 && state.limit_ns <= kShortSleep) {
+      choices.push_back(
+          {static_cast<std::uint32_t>(thread), static_cast<int>(thread), 0});
     }
   }
   return !choices.empty();
 }
 
 /// The default is the thread of the last step. A thread that spins may go on as
-/// well, because loops with a bound end although nothing changes.
+/// well, because loops with a bound end without a change.
 Thread Run::choose_thread(Chooser& chooser, End& end) {
   std::vector<explore::Choice> choices;
   const bool is_last_ready = last_ != kNone && is_ready(*states_[last_]);
   const auto add = [&](Thread thread, int cost) {
-    choices.push_back({static_cast<std::uint32_t>(thread),
-                       static_cast<int>(thread), cost});
+    choices.push_back(
+        {static_cast<std::uint32_t>(thread), static_cast<int>(thread), cost});
   };
   if (is_last_ready) {
     add(last_, 0);
@@ -341,7 +342,8 @@ std::string Run::run(std::size_t threads,
   return end == End::kCut ? "" : wrong_;
 }
 
-// ---- Scheduling points --------------------------------------------------------
+// ---- Scheduling points
+// --------------------------------------------------------
 
 void Run::begin_call(std::uintptr_t address, const void* code) {
   address_ = address;
@@ -405,9 +407,10 @@ std::size_t Run::choose_value(std::size_t count, std::uint64_t what) {
   return index;
 }
 
-// ---- Loops --------------------------------------------------------------------
+// ---- Loops
+// --------------------------------------------------------------------
 
-/// Whether a look at the location would bring what the last two brought. A
+/// Whether a look at the location would bring the values of the last two. A
 /// thread that looks at several locations, and has missed a newer store of one
 /// of them, does not spin.
 bool Run::is_spinning(std::size_t location) const {
@@ -424,7 +427,7 @@ bool Run::is_spinning(std::size_t location) const {
   return is_repeated;
 }
 
-/// Counts looks at one store. A thread that has read something new does not
+/// Counts looks at one store. A thread that has read a new store does not
 /// spin.
 void Run::note_look(std::size_t location, std::uint64_t number) {
   State& state = me();
@@ -449,7 +452,8 @@ void Run::note_write() {
   me().patience = 0;
 }
 
-// ---- Operations ---------------------------------------------------------------
+// ---- Operations
+// ---------------------------------------------------------------
 
 /// Begins an operation that looks at a location, for a thread whose patience
 /// needs no scheduling point.
@@ -465,7 +469,7 @@ std::size_t Run::reach_look(std::uintptr_t address,
   return model_.find(address, size);
 }
 
-/// Before a look that would bring what the last two brought: waits until
+/// Before a look that would bring the values of the last two: waits until
 /// another thread has written, or goes on if the thread has patience.
 void Run::wait_if_spinning(std::size_t location, const void* code) {
   State& state = me();
@@ -496,7 +500,8 @@ std::uint64_t Run::load(std::uintptr_t address,
   note_look(location, model_.store_at(location, age).number);
   if (has_table_line()) {
     add_line(std::string("load ") + text_of(order),
-             hex(value) + (age == 0 ? "" : "  (stale by " + std::to_string(age) + ")"),
+             hex(value) +
+                 (age == 0 ? "" : "  (stale by " + std::to_string(age) + ")"),
              address);
   }
   return value;
@@ -514,12 +519,12 @@ void Run::store(std::uintptr_t address,
   model_.store(running_, location, place, value, order);
   note_write();
   if (table_ != nullptr) {
-    add_line(std::string("store ") + text_of(order),
-             hex(value) + (place == 0 ? ""
-                                      : "  (older than " +
-                                            std::to_string(place) +
-                                            " seen by none)"),
-             address);
+    add_line(
+        std::string("store ") + text_of(order),
+        hex(value) + (place == 0 ? ""
+                                 : "  (older than " + std::to_string(place) +
+                                       " seen by none)"),
+        address);
   }
 }
 
@@ -553,8 +558,8 @@ bool Run::compare_exchange(std::uintptr_t address,
   }
   const bool can_succeed = model_.store_at(location, 0).value == expected;
   std::vector<std::size_t> ages = {0};
-  for (std::size_t age = 1;
-       age < model_.readable(running_, location, failure); ++age) {
+  for (std::size_t age = 1; age < model_.readable(running_, location, failure);
+       ++age) {
     if (model_.store_at(location, age).value != expected) {
       ages.push_back(age);
     }
@@ -577,7 +582,7 @@ bool Run::compare_exchange(std::uintptr_t address,
   return false;
 }
 
-/// A fence is a scheduling point only if it orders others' seq_cst accesses.
+/// A fence is a scheduling point only if other threads depend on it.
 void Run::fence(Order order, const void* code) {
   const Inside inside(*this);
   begin_call(0, code);
@@ -603,7 +608,7 @@ void Run::fence_all_threads(const void* code) {
   }
 }
 
-/// Its own stack and thread-local variables are no memory of others.
+/// No other thread accesses its stack and its thread-local variables.
 void Run::plain(std::uintptr_t address,
                 std::size_t size,
                 bool is_write,
@@ -832,7 +837,8 @@ void Run::join_started(const void* code) {
   }
 }
 
-// ---- The table ------------------------------------------------------------------
+// ---- The table
+// ------------------------------------------------------------------
 
 /// A thread with patience makes hundreds of equal looks.
 bool Run::has_table_line() const {

@@ -26,7 +26,7 @@ using explore::End;
 struct Line {
   Thread thread = 0;
   std::string operation;
-  std::string place;     ///< Name of the memory.
+  std::string place;  ///< Name of the memory.
   std::string values;
   const void* code = nullptr;  ///< Where the product's code is.
 };
@@ -41,7 +41,7 @@ class Run {
  public:
   Run();
 
-  /// Runs a schedule. Returns an empty text, or what is wrong.
+  /// Runs a schedule. Returns an empty text, or the failure.
   std::string run(std::size_t threads,
                   const std::function<void(Thread)>& body,
                   const std::function<void()>& check,
@@ -71,6 +71,7 @@ class Run {
 
   void fail(const std::string& what);
   void name(std::uintptr_t begin, std::size_t bytes, std::string name);
+
   void forget_names() { names_.clear(); }
 
   /// A table is recorded. Names cost more than a schedule does.
@@ -87,6 +88,7 @@ class Run {
              std::uint64_t value,
              Order order,
              const void* code);
+
   /// `next` makes the new value of the old one.
   template <typename Next>
   std::uint64_t exchange(std::uintptr_t address,
@@ -101,6 +103,7 @@ class Run {
     finish_exchange(location, old, next(old), order, what);
     return old;
   }
+
   /// Writes the value read to `expected`, and returns whether it was equal.
   bool compare_exchange(std::uintptr_t address,
                         std::size_t size,
@@ -131,8 +134,10 @@ class Run {
   /// A datagram was sent, or is looked for: the kernel synchronises the two.
   void note_datagram(const void* code);
   void look_for_datagram(const void* code);
+
   /// Sleeps until a datagram is sent after `seen`. False: the time is over.
   std::uint64_t datagrams() const { return datagrams_; }
+
   bool wait_for_datagram(std::uint64_t seen,
                          std::int64_t limit_ns,
                          const void* code);
@@ -141,6 +146,7 @@ class Run {
 
   /// The product starts a thread. It begins in run_started().
   void adopt(std::function<void()> work) { started_ = std::move(work); }
+
   void run_started();
   [[noreturn]] void stop_thread(const std::string& why);
 
@@ -152,7 +158,7 @@ class Run {
   enum class Wait : std::uint8_t {
     kReady,
     kSpins,   ///< Until another thread has written.
-    kYields,  ///< The same, and time passes when all threads wait.
+    kYields,  ///< Spins, and time passes when all threads wait.
     kSleeps,  ///< Until it is woken.
     kLocks,   ///< Until the mutex is free.
     kPolls,   ///< Until a datagram has been sent.
@@ -162,7 +168,7 @@ class Run {
   /// A location at which a thread looks again and again.
   struct Look {
     std::size_t location = 0;
-    std::uint64_t number = 0;  ///< Of the store that it has read.
+    std::uint64_t number = 0;  ///< The number of the store that it has read.
     int count = 0;
   };
 
@@ -170,22 +176,24 @@ class Run {
     explore::Fiber fiber;
     std::uintptr_t stack_top = 0;  ///< An address at the begin of its stack.
     Wait wait = Wait::kOver;
-    std::uintptr_t address = 0;   ///< Of the mutex or the futex.
+    std::uintptr_t address = 0;  ///< The mutex or the futex.
     std::int64_t limit_ns = -1;
     bool has_timed_out = false;
-    std::uint64_t seen = 0;       ///< Count of writes at the begin.
-    int turns = 0;                ///< Waits since another thread has written.
-    int patience = 0;             ///< Looks that do not wait.
+    std::uint64_t seen = 0;         ///< Count of writes at the begin.
+    int turns = 0;                  ///< Waits since another thread has written.
+    int patience = 0;               ///< Looks that do not wait.
     std::vector<std::byte> locals;  ///< Its thread-local variables.
-    std::vector<Look> looks;      ///< Since its last own write.
+    std::vector<Look> looks;        ///< Since its last own write.
   };
 
   /// Code of the explorer runs while it lives.
   class Inside {
    public:
     explicit Inside(Run& run) : run_(run) { run_.set_inside(true); }
+
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
+
     ~Inside() {
       run_.model_.end_step();
       run_.set_inside(false);
@@ -196,7 +204,9 @@ class Run {
   };
 
   void set_inside(bool is_inside);
+
   State& me() { return *states_[running_]; }
+
   void suspend();
   void pause_at(std::uintptr_t address, bool is_write);
   std::size_t reach(std::uintptr_t address,
@@ -267,8 +277,8 @@ class Run {
   std::uint64_t now_ns_ = 0;
   std::string wrong_;
   std::vector<Line>* table_ = nullptr;
-  const void* code_ = nullptr;  ///< Of the operation under way.
-  std::uintptr_t address_ = 0;  ///< Of the operation under way.
+  const void* code_ = nullptr;  ///< The code of the operation under way.
+  std::uintptr_t address_ = 0;  ///< The address of the operation under way.
 };
 
 /// The schedule of this process.

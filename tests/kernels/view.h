@@ -1,5 +1,5 @@
-// The knowledge of a thread about memory: the oldest store of each location that
-// it may still read, and the steps of all threads that happened before.
+// The knowledge of a thread about memory: the oldest store of each location
+// that it may still read, and the steps of all threads that happened before.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline constexpr std::size_t kMostThreads = 4;
 
 /// The place of a store in the order of the stores to its location. A later
 /// store has a larger stamp. Stamps have gaps, so that a store can be put
-/// between two others.
+/// between two of them.
 using Stamp = std::uint64_t;
 
 /// Plain value. A view only grows.
@@ -39,7 +39,7 @@ class View {
     }
   }
 
-  /// Takes over all: what happened before `other` happened before this.
+  /// Takes over all. Steps that happened before `other` happened before this.
   void join(const View& other) {
     see_all(other);
     for (std::size_t i = 0; i < kMostThreads; ++i) {

@@ -39,7 +39,8 @@ std::int64_t nanoseconds(const timespec* time) {
 }
 
 /// Without a mask of bits: the product and libstdc++ use none.
-long futex(long word, long operation, long value, long limit, const void* code) {
+long futex(
+    long word, long operation, long value, long limit, const void* code) {
   const auto at = static_cast<std::uintptr_t>(word);
   const int command = static_cast<int>(operation) & FUTEX_CMD_MASK;
   if (command == FUTEX_WAKE) {
@@ -63,11 +64,11 @@ extern "C" {
 long __real_syscall(long number, ...);
 int __real_sched_yield();
 int __real_sched_getcpu();
-ssize_t __real_sendto(int, const void*, std::size_t, int, const sockaddr*,
-                      socklen_t);
+ssize_t __real_sendto(
+    int, const void*, std::size_t, int, const sockaddr*, socklen_t);
 ssize_t __real_recv(int, void*, std::size_t, int);
-int __real_epoll_pwait2(int, epoll_event*, int, const timespec*,
-                        const sigset_t*);
+int __real_epoll_pwait2(
+    int, epoll_event*, int, const timespec*, const sigset_t*);
 std::int64_t __real__ZNSt6chrono3_V212steady_clock3nowEv();
 int __real_pthread_mutex_lock(pthread_mutex_t*);
 int __real_pthread_mutex_trylock(pthread_mutex_t*);
@@ -223,9 +224,10 @@ void __wrap__ZNSt6thread4joinEv(std::thread* thread) {
 }  // extern "C"
 
 /// acp::start_thread(): the function begins in a thread of the schedule. The
-/// object that stands for the thread can be joined, and nothing else.
-std::optional<std::thread> start_thread(const char*, std::function<void()> work)
-    asm("__wrap__ZN3acp12start_threadEPKcSt8functionIFvvEE");
+/// object that stands for the thread can only be joined.
+std::optional<std::thread>
+start_thread(const char*, std::function<void()> work) asm(
+    "__wrap__ZN3acp12start_threadEPKcSt8functionIFvvEE");
 
 std::optional<std::thread> start_thread(const char*,
                                         std::function<void()> work) {
@@ -236,4 +238,5 @@ std::optional<std::thread> start_thread(const char*,
   std::memcpy(static_cast<void*>(&*thread), &any, sizeof any);
   return thread;
 }
+
 // NOLINTEND
