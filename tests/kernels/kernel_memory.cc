@@ -53,6 +53,17 @@ void clean_slice(const HostSegment& segment, std::uint32_t slot) {
   }
 }
 
+/// The counts of a rank, by which its progress thread decides.
+void clean_record(acp::protocol::ProcRecord& record) {
+  record.wait_kind.store(0, std::memory_order_relaxed);
+  record.wait_peer.store(0, std::memory_order_relaxed);
+  record.heartbeat.store(0, std::memory_order_relaxed);
+  record.passes.store(0, std::memory_order_relaxed);
+  record.waits.store(0, std::memory_order_relaxed);
+  record.arrivals.store(0, std::memory_order_relaxed);
+  record.wait_thread.store(0, std::memory_order_relaxed);
+}
+
 void name_ring(const HostSegment& segment, std::uint32_t slot) {
   namespace protocol = acp::protocol;
   for (std::size_t i = 0; i < protocol::kRingEntries; ++i) {
@@ -91,6 +102,7 @@ const HostSegment& new_segment(std::uint32_t ranks) {
   header.job_state.store(0, std::memory_order_relaxed);
   for (std::uint32_t slot = 0; slot < ranks; ++slot) {
     clean_slice(segment, slot);
+    clean_record(segment.record(slot));
     segment.core_of_slot()[slot].store(0, std::memory_order_relaxed);
   }
   if (wants_names()) {

@@ -2,6 +2,7 @@
 // one in its entry, while other threads look the old one up and copy. The
 // invariants are in docs/host_segment.md and gmm/cross_copy_guard.h.
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 
@@ -104,7 +105,33 @@ class PeerLooksUp : public Regions {
   }
 };
 
-/// Another thread of the owner's process does so.
+/// A peer looks the new region up as soon as it learns its address, which no
+/// order brings.
+class PeerLooksUpNew : public Regions {
+ protected:
+  void look_up() override {
+    const GlobalAddress key = known_.load(std::memory_order_relaxed);
+    if (key == 0) {
+      return;
+    }
+    const auto begin = reinterpret_cast<std::uintptr_t>(new_memory_.data());
+    const Result<Target> target =
+        peer_.locate(key + (begin & (acp::gmm::kBaseAlignment - 1)), kNewBytes);
+    expect(target.ok() ? target.value().owner_address == begin
+                       : target.status() == Status::kBadKey,
+           "a key entry is read whole or not at all");
+  }
+
+  void replace() override {
+    Regions::replace();
+    known_.store(new_, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<GlobalAddress> known_{0};
+};
+
+/// Another thread of the owner's process looks the old region up.
 class OwnerLooksUp : public Regions {
  protected:
   void look_up() override {
@@ -151,6 +178,7 @@ class CrossCopy : public Regions {
 std::vector<Case> all_cases() {
   return {
       make_case<PeerLooksUp>("peer_looks_up", 4),
+      make_case<PeerLooksUpNew>("peer_looks_up_new", 4),
       make_case<OwnerLooksUp>("owner_looks_up", 4),
       make_case<CrossCopy>("cross_copy", 4),
   };

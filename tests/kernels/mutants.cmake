@@ -156,7 +156,7 @@ kernel_mutant(key_retract_has_no_fence key_table gmm/key_table.cc looks_up
 " "")
 
 # An entry is whole: it is live before its fields are there.
-kernel_mutant(key_publish_is_relaxed key_table gmm/key_table.cc looks_up
+kernel_mutant(key_publish_is_relaxed key_table gmm/key_table.cc peer_looks_up_new
   "bits | counter(index) << protocol::kKeyCounterShift | protocol::kLiveBit,
       std::memory_order_release);"
   "bits | counter(index) << protocol::kKeyCounterShift | protocol::kLiveBit,
@@ -226,9 +226,9 @@ kernel_mutant(queue_completes_relaxed order_queue gma/order_queue.cc fast_path
   "completed_.store(done, std::memory_order_release);"
   "completed_.store(done, std::memory_order_relaxed);")
 
-# Invariant 2: an operation starts again with each later one.
-kernel_mutant(queue_starts_twice order_queue gma/order_queue.cc fast_path
-  "if (wait_for > completed()) {" "if (wait_for != 0) {")
+# Invariant 2: an operation that waits is forgotten, and never starts.
+kernel_mutant(queue_forgets_waiter order_queue gma/order_queue.cc fast_path
+  "if (wait_for > completed()) {" "if (wait_for > completed() + 1) {")
 
 # Invariant 3: an operation that has not ended completes.
 kernel_mutant(queue_passes_undone order_queue gma/order_queue.cc fast_path
@@ -288,7 +288,7 @@ kernel_mutant(loop_marks_late progress runtime/progress_loop.cc thread
   sleeper.mark_asleep();
   const bool was_woken = has_no_reason && sleeper.wait(limit);")
 
-# Invariant 3: the last look does not cover messages, the end, steps, a new step.
+# Invariant 3: the last look does not cover messages, the end, steps.
 kernel_mutant(last_look_misses_messages progress runtime/progress_loop.cc
   thread.message
   "if (!sleeper.arm(limit) || sleeper.is_over()) {"
@@ -299,8 +299,6 @@ kernel_mutant(last_look_misses_end progress runtime/progress.cc thread.stop
 kernel_mutant(last_look_misses_steps progress runtime/progress_loop.cc thread.signal
   "const ProgressSteps::Outcome steps = sleeper.run_steps_again();"
   "const ProgressSteps::Outcome steps = ProgressSteps::Outcome::kIdle;")
-kernel_mutant(last_look_misses_new_step progress runtime/progress.cc thread.new_step
-  "progress_.steps_.added() != steps_added_;" "false;")
 
 # Invariant 3: a new step does not rouse the sleeper.
 kernel_mutant(new_step_is_silent progress runtime/progress.cc thread.new_step
