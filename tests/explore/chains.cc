@@ -426,6 +426,9 @@ void World::change_word(Chain& chain, const acpx_op_t& op, std::byte* at) {
     touch(at, 8, op.opcode != ACPX_CAS8 || value != old, chain.rank);
   }
   std::memcpy(at, &value, 8);
+  if (is_ordering_ && watcher_ != nullptr) {
+    watcher_->on_change({chain.poster, chain.rank, op, old, chain.ops});
+  }
   if (is_atomic(op.opcode) && op.local != ACP_GA_NULL) {
     take_result(chain, op, &old, 8);
   }

@@ -61,6 +61,7 @@ Exploration::Exploration(const Scenario& scenario,
       world_(static_cast<int>(scenario.programs.size()),
              image,
              settings_of(scenario)),
+      fairness_(world_, kStructureModule),
       before_(new_model(scenario.structure)) {
   world_.start_job();
   prepare();
@@ -77,6 +78,7 @@ Exploration::Exploration(const Scenario& scenario,
     world_.add_direct(kChannelModule, 0, 4096);
   }
   world_.set_mode(mode);
+  world_.watch(&fairness_);
   world_.take_snapshot();
 }
 
@@ -168,12 +170,14 @@ std::string Exploration::run(Chooser& chooser, End& end) {
   content_.clear();
   events_ = 0;
   g_log.clear();
+  fairness_.clear();
   end = world_.run([this](int rank) { run_program(rank); }, chooser);
   has_killed_ = has_killed_ || (victim_ >= 0 && world_.is_dead(victim_));
-  if (end == End::kCut) {
+  std::string wrong = fairness_.broken();
+  if (wrong.empty() && end == End::kCut) {
     return "";
   }
-  std::string wrong = check(end);
+  wrong = wrong.empty() ? check(end) : wrong;
   if (!wrong.empty() && !g_log.empty()) {
     wrong += "\n" + g_log;
   }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "explore/fairness.h"
 #include "explore/linearize.h"
 #include "explore/scenario.h"
 #include "explore/world.h"
@@ -55,6 +56,7 @@ class Exploration {
 
   const Scenario scenario_;
   World world_;
+  Fairness fairness_;
   std::unique_ptr<Model> before_;
   Trace* trace_ = nullptr;
   int victim_ = -1;

@@ -103,6 +103,18 @@ explore_mutant(front_cannot_take structure/control.cc
   "turn_.is_front() ? chain.cas8(call_.sync(), kForQueue, me()) : free;"
   "free;")
 
+# A holder that knows of waiters leaves the lock to newcomers as well.
+explore_mutant(starvation structure/wait_queue.cc
+  deque.bypass near
+  "  has_others_ = tail != 0 && tail != me_;"
+  "  has_others_ = false;")
+
+# The same for a vector.
+explore_mutant(vector_starvation vector/vector.cc
+  vector.bypass near
+  "const bool is_left = use_ == Use::kChange && turn_.has_others();"
+  "const bool is_left = false;")
+
 # ---- docs/containers.md, "Attacks, and why they fail" -------------------------
 
 # A change does not wait for the pushes before it.

@@ -228,6 +228,36 @@ void add_longer(std::vector<Scenario>& all) {
        {{list::kPushFront, 11, 0}, {list::kPopBack, 0, 0}}});
 }
 
+/// A rank takes a lock again and again, and others wait for it. Fairness
+/// (fairness.h) bounds how often it passes them.
+void add_bypasses(std::vector<Scenario>& all) {
+  const auto add = [&](const std::string& name, const std::string& structure,
+                       std::vector<Operation> before,
+                       std::vector<std::vector<Operation>> programs) {
+    Scenario scenario;
+    scenario.name = structure + ".bypass" + name;
+    scenario.structure = structure;
+    scenario.before = std::move(before);
+    scenario.programs = std::move(programs);
+    all.push_back(scenario);
+  };
+  const auto add_both = [&](const std::string& structure,
+                            const std::vector<Operation>& before,
+                            const Operation& one) {
+    add("", structure, before, {{one, one, one}, {one}});
+    add(".three_ranks", structure, before, {{one, one, one}, {one}, {one}});
+  };
+  add_both("deque", {}, {deque::kPushBack, 10, 0});
+  add_both("list", {}, {list::kPushBack, 10, 0});
+  add_both("map", {{map::kInsert, 1, 5}}, {map::kUpsert, 1, 1});
+  const std::vector<Operation> two = {{vector::kPushBack, 1, 0},
+                                      {vector::kPushBack, 2, 0}};
+  const Operation insert{vector::kInsert, 12, 0};
+  add_both("vector", two, insert);
+  add(".pushes", "vector", two,
+      {{insert, insert}, {{vector::kPushBack, 10, 0}}, {insert, insert}});
+}
+
 void add_heaps(std::vector<Scenario>& all) {
   constexpr std::uint64_t kSmall = 64;
   constexpr std::uint64_t kHalfSpan = 8192;  // two blocks of a span
@@ -319,6 +349,7 @@ std::vector<Scenario> all_scenarios() {
   add_vectors(all);
   add_lists(all);
   add_longer(all);
+  add_bypasses(all);
   add_heaps(all);
   add_channels(all);
   return all;

@@ -691,6 +691,9 @@ void World::note_end() {
   if (is_ordering_) {
     order_.write(kClockWord);
   }
+  if (is_ordering_ && watcher_ != nullptr) {
+    watcher_->on_call_end(running_);
+  }
 }
 
 bool World::add_step(int (*step)(void*), void* argument) {

@@ -18,6 +18,7 @@
 #include "explore/memory.h"
 #include "explore/rank_image.h"
 #include "explore/snapshot.h"
+#include "explore/step_watcher.h"
 #include "explore/trace.h"
 
 namespace explore {
@@ -111,6 +112,7 @@ class World {
   }
 
   Memory& memory() { return memory_; }
+  const Memory& memory() const { return memory_; }
 
   /// Starts the modules of all ranks.
   void start_job();
@@ -145,6 +147,9 @@ class World {
 
   /// The steps of the newest schedule; null: they are not recorded.
   void record(Trace* trace) { trace_ = trace; }
+
+  /// Tells `watcher` about the steps of schedules from now on.
+  void watch(StepWatcher* watcher) { watcher_ = watcher; }
 
   Contention& contention() { return contention_; }
 
@@ -384,6 +389,7 @@ class World {
   bool is_long_ = false;      ///< Steps and time have no limit.
   bool is_ordering_ = false;  ///< Steps are entered into order_.
   Trace* trace_ = nullptr;
+  StepWatcher* watcher_ = nullptr;
   std::uint64_t steps_ = 0;
   std::uint64_t writes_ = 0;  ///< Steps that wrote.
   std::uint64_t barriers_ = 0;
