@@ -1,8 +1,10 @@
 // Operations under way. Every step of a chain is a step of the schedule, at the
-// memory of its target. Its results and its completion are one more.
+// memory of its target. Its results and its completion are one more. Runs
+// outside of all fibers.
 #include <algorithm>
 #include <cstring>
 
+#include "explore/opcodes.h"
 #include "explore/world.h"
 
 namespace explore {
@@ -24,10 +26,6 @@ const char* name_of(acpx_opcode_t opcode) {
   return "?";
 }
 
-bool is_atomic(acpx_opcode_t opcode) {
-  return opcode >= ACPX_ADD8 && opcode <= ACPX_SWAP8;
-}
-
 std::uint64_t word_at(const std::byte* at, std::size_t bytes) {
   std::uint64_t word = 0;
   std::memcpy(&word, at, std::min<std::size_t>(bytes, 8));
@@ -35,192 +33,6 @@ std::uint64_t word_at(const std::byte* at, std::size_t bytes) {
 }
 
 }  // namespace
-
-// ---- Posting --------------------------------------------------------------
-
-/// An error that the caller can see; 0: none.
-int World::check(const acpx_op_t& op) const {
-  const bool has_size = op.opcode == ACPX_PUT || op.opcode == ACPX_GET;
-  if (op.opcode < ACPX_PUT || op.opcode > ACPX_SWAP8) {
-    return ACPX_INVALID_ARGUMENT;
-  }
-  constexpr std::uint32_t kFlags = ACPX_SIGNAL | ACPX_MORE | ACPX_HOLD;
-  if ((op.flags & ~kFlags) != 0 ||
-      (has_size && (op.flags & ACPX_SIGNAL) != 0)) {
-    return ACPX_INVALID_ARGUMENT;
-  }
-  if (has_size && op.size == 0) {
-    return 0;
-  }
-  if (op.remote == ACP_GA_NULL) {
-    return ACPX_BAD_ADDRESS;
-  }
-  if (memory_.rank_of(op.remote) < 0) {
-    return ACPX_BAD_RANK;
-  }
-  const bool has_local = has_size || (is_atomic(op.opcode) && op.local != 0);
-  if (!has_size && (op.remote % 8 != 0 || (has_local && op.local % 8 != 0))) {
-    return ACPX_MISALIGNED;
-  }
-  if (!has_size && has_local && op.local == op.remote) {
-    return ACPX_INVALID_ARGUMENT;
-  }
-  if (has_local && memory_.rank_of(op.local) != rank()) {
-    return op.local == ACP_GA_NULL ? ACPX_BAD_ADDRESS : ACPX_BAD_RANK;
-  }
-  if (has_local && memory_.find(op.local, has_size ? op.size : 8) == nullptr) {
-    return ACPX_BAD_ADDRESS;
-  }
-  return 0;
-}
-
-std::size_t World::new_chain(acp_handle_t order) {
-  if (is_long_ && flying_.empty()) {
-    chain_count_ = 0;  // no chain of before is looked at any more
-  }
-  if (chain_count_ == chains_.size()) {
-    chains_.emplace_back();
-  }
-  const std::size_t number = chain_count_++;
-  Chain& chain = chains_[number];
-  RankState& state = state_[static_cast<std::size_t>(rank())];
-  chain.rank = rank();
-  chain.poster = running_;
-  if (order == ACP_HANDLE_ALL || order == ACP_HANDLE_CONT) {
-    order = state.issued;
-  }
-  chain.order = order > state.issued ? ACP_HANDLE_NULL : order;
-  chain.handle = ++state.issued;
-  chain.ops.clear();
-  chain.is_copy = false;
-  chain.step = 0;
-  chain.done = 0;
-  chain.has_arrived = false;
-  chain.is_held = false;
-  chain.looked_at = ACPX_MAX_STEPS;
-  chain.failure = 0;
-  chain.results.clear();
-  chain.targets.clear();
-  state.open.push_back(chain.handle);
-  return number;
-}
-
-acp_handle_t World::post(const acpx_op_t* ops,
-                         std::size_t count,
-                         acp_handle_t order) {
-  int failure = ops == nullptr || count == 0 || count > ACPX_MAX_STEPS
-                    ? ACPX_INVALID_ARGUMENT
-                    : 0;
-  for (std::size_t i = 0; failure == 0 && i < count; ++i) {
-    failure = check(ops[i]);
-    if (failure == 0 &&
-        memory_.rank_of(ops[i].remote) != memory_.rank_of(ops[0].remote)) {
-      failure = ACPX_INVALID_ARGUMENT;
-    }
-    // The caller sees all memory of its host.
-    const bool is_copy = failure == 0 && (ops[i].opcode == ACPX_PUT ||
-                                          ops[i].opcode == ACPX_GET);
-    const std::size_t bytes = is_copy ? ops[i].size : 8;
-    if (failure == 0 && mode_.is_near && bytes != 0 &&
-        memory_.find(ops[i].remote, bytes) == nullptr) {
-      failure = ACPX_BAD_ADDRESS;
-    }
-  }
-  if (failure == 0 && is_ending_) {
-    failure = ACPX_ABORTED;
-  }
-  if (failure != 0) {
-    error() = failure;
-    return ACP_HANDLE_NULL;
-  }
-  const std::size_t number = new_chain(order);
-  chains_[number].ops.assign(ops, ops + count);
-  return fly(number);
-}
-
-/// A copy between any two ranks, as a chain of one put whose `local` may be
-/// anywhere. `behind` is an addition that follows it, or null.
-acp_handle_t World::copy(acp_ga_t to,
-                         acp_ga_t from,
-                         std::size_t bytes,
-                         acp_handle_t order,
-                         const acpx_op_t* behind) {
-  RankState& state = state_[static_cast<std::size_t>(rank())];
-  int failure = 0;
-  if (bytes != 0) {
-    for (const acp_ga_t ga : {to, from}) {
-      const bool is_visible = mode_.is_near || memory_.rank_of(ga) == rank();
-      failure = failure != 0              ? failure
-                : ga == ACP_GA_NULL       ? ACPX_BAD_ADDRESS
-                : memory_.rank_of(ga) < 0 ? ACPX_BAD_RANK
-                : is_visible && memory_.find(ga, bytes) == nullptr
-                    ? ACPX_BAD_ADDRESS
-                    : 0;
-    }
-  }
-  if (failure == 0 && is_ending_) {
-    failure = ACPX_ABORTED;
-  }
-  if (failure != 0) {
-    error() = failure;
-    return ACP_HANDLE_NULL;
-  }
-  if (bytes == 0 && behind == nullptr) {
-    return state.issued == 0 ? ++state.issued : state.issued;
-  }
-  const std::size_t number = new_chain(order);
-  Chain& chain = chains_[number];
-  chain.is_copy = true;
-  if (bytes != 0) {
-    chain.ops.push_back({ACPX_PUT, 0, to, from, bytes, 0, 0});
-  }
-  if (behind != nullptr) {
-    chain.ops.push_back(*behind);
-  }
-  return fly(number);
-}
-
-/// Where ranks share memory the chain is done before the call returns.
-acp_handle_t World::fly(std::size_t number) {
-  const acp_handle_t handle = chains_[number].handle;
-  hold(chains_[number]);
-  flying_.push_back(number);
-  if (is_ordering_) {
-    order_.fork(number_of(number));
-  }
-  if (mode_.is_near) {
-    Wait wait;
-    wait.kind = Wait::Kind::kChain;
-    wait.chain = number;
-    block(wait);
-  }
-  return handle;
-}
-
-/// A loop that waits for another rank posts one chain again and again. If such
-/// a chain only reads, then it brings the old values until another rank has
-/// written; it waits for that. A chain that writes may be repeated once.
-void World::hold(Chain& chain) {
-  Task& task = *running_;
-  const auto are_equal = [](const acpx_op_t& a, const acpx_op_t& b) {
-    return a.opcode == b.opcode && a.remote == b.remote && a.size == b.size &&
-           a.operand == b.operand;
-  };
-  if (!std::equal(chain.ops.begin(), chain.ops.end(), task.newest.begin(),
-                  task.newest.end(), are_equal)) {
-    task.newest = chain.ops;
-    task.repeats = 0;
-    return;
-  }
-  ++task.repeats;
-  const bool only_reads =
-      std::all_of(chain.ops.begin(), chain.ops.end(),
-                  [](const acpx_op_t& op) { return op.opcode == ACPX_GET; });
-  chain.is_held = task.repeats > (only_reads ? 0U : 1U);
-  chain.held_at = foreign_writes(chain.rank);
-}
-
-// ---- Steps ----------------------------------------------------------------
 
 bool World::may_step(const Chain& chain) const {
   if (is_held(chain)) {
@@ -284,8 +96,7 @@ void World::look_at_words(Chain& chain) const {
   chain.looked_at = chain.step;
   chain.seen.clear();
   const acpx_op_t& op = chain.ops[chain.step];
-  const bool is_copy = op.opcode == ACPX_PUT || op.opcode == ACPX_GET;
-  const std::size_t bytes = is_copy ? op.size : 8;
+  const std::size_t bytes = is_copy(op.opcode) ? op.size : 8;
   const std::byte* remote = memory_.find(op.remote, bytes);
   const std::byte* local =
       op.opcode == ACPX_PUT ? memory_.find(op.local, bytes) : nullptr;
@@ -317,8 +128,7 @@ bool World::is_visible(Chain& chain) const {
 /// failed, because no memory is there.
 bool World::do_step(Chain& chain, std::size_t number) {
   const acpx_op_t& op = chain.ops[chain.step];
-  const bool is_copy = op.opcode == ACPX_PUT || op.opcode == ACPX_GET;
-  const std::size_t bytes = is_copy ? op.size : 8;
+  const std::size_t bytes = is_copy(op.opcode) ? op.size : 8;
   std::byte* remote = bytes == 0 ? nullptr : memory_.find(op.remote, bytes);
   if (bytes != 0 && remote == nullptr) {
     return false;
@@ -346,7 +156,7 @@ bool World::do_step(Chain& chain, std::size_t number) {
       take_result(chain, op, nullptr, bytes);
     }
     is_done = copy_bytes(chain, nullptr, remote, bytes);
-  } else if (!is_copy) {
+  } else if (!is_copy(op.opcode)) {
     change_word(chain, op, remote);
   }
   if (trace_ != nullptr) {
@@ -472,83 +282,6 @@ void World::arrive(std::size_t number) {
   chain.has_arrived = true;
   std::erase(flying_, number);
   ++state.events;
-}
-
-// ---- Memory ---------------------------------------------------------------
-
-int World::rank_at(const std::byte* at) const {
-  const auto offset = static_cast<std::size_t>(
-      at - static_cast<const std::byte*>(memory_.begin()));
-  return offset < memory_.bytes()
-             ? static_cast<int>(offset / memory_.library_bytes())
-             : -1;
-}
-
-bool World::is_in(const std::vector<Range>& ranges,
-                  const std::byte* at,
-                  std::size_t bytes) const {
-  const auto offset = static_cast<std::size_t>(
-                          at - static_cast<const std::byte*>(memory_.begin())) %
-                      memory_.library_bytes();
-  return std::any_of(ranges.begin(), ranges.end(), [&](const Range& range) {
-    return offset < range.end && offset + bytes > range.begin;
-  });
-}
-
-bool World::is_contended(const std::byte* at, std::size_t bytes) const {
-  const bool is_library = rank_at(at) >= 0;
-  if (is_library && is_in(private_, at, bytes)) {
-    return false;
-  }
-  if (is_library && is_in(direct_, at, bytes)) {
-    return true;
-  }
-  const auto first = reinterpret_cast<std::uintptr_t>(at) / 8;
-  const auto last = (reinterpret_cast<std::uintptr_t>(at) + bytes - 1) / 8;
-  for (std::uintptr_t word = first; word <= last; ++word) {
-    if (contention_.is_contended(word)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// Enters the words of an access into the partial order. Words that no other
-/// rank accesses make no difference there.
-void World::touch(const std::byte* at,
-                  std::size_t bytes,
-                  bool is_write,
-                  int rank) {
-  const int owner = rank_at(at);
-  if (owner >= 0 && is_in(private_, at, bytes)) {
-    return;
-  }
-  if (owner >= 0 && is_in(direct_, at, bytes)) {
-    is_write ? order_.write(local_word(owner)) : order_.read(local_word(owner));
-  }
-  const auto first = reinterpret_cast<std::uintptr_t>(at) / 8;
-  const auto last = (reinterpret_cast<std::uintptr_t>(at) + bytes - 1) / 8;
-  for (std::uintptr_t word = first; word <= last; ++word) {
-    contention_.note(word, rank, is_write);
-    if (contention_.is_contended(word)) {
-      is_write ? order_.write(word) : order_.read(word);
-    }
-  }
-}
-
-/// Another rank has changed memory of `rank`. A signal wakes the waiters there.
-void World::tell(int rank, bool is_signal) {
-  RankState& state = state_[static_cast<std::size_t>(rank)];
-  if (!is_signal) {
-    state.has_plain_event = true;
-    return;
-  }
-  if (is_ordering_) {
-    order_.write(local_word(rank));
-  }
-  ++state.events;
-  program(rank).wait.is_signalled = true;
-  library(rank).wait.is_signalled = true;
 }
 
 }  // namespace explore

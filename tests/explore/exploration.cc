@@ -2,6 +2,7 @@
 // heaps are free again when the structure is destroyed.
 #include "explore/exploration.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -60,7 +61,8 @@ Exploration::Exploration(const Scenario& scenario,
     : scenario_(scenario),
       world_(static_cast<int>(scenario.programs.size()),
              image,
-             settings_of(scenario)),
+             settings_of(scenario),
+             std::vector<int>(scenario.threads.size(), 0)),
       fairness_(world_, kStructureModule),
       before_(new_model(scenario.structure)) {
   world_.start_job();
@@ -139,14 +141,20 @@ void Exploration::note(int rank, const std::string& what) {
   }
 }
 
-/// The body of a rank: its operations, one after the other. Notes their begins,
-/// ends and results.
-void Exploration::run_program(int rank) {
+/// The body of a thread: its operations, one after the other. Notes their
+/// begins, ends and results.
+void Exploration::run_program(int number) {
+  const int rank = world_.rank();
   Program& program = *world_.image(rank).program(scenario_.structure.c_str());
-  for (const Operation& operation :
-       scenario_.programs[static_cast<std::size_t>(rank)]) {
+  const int thread = std::max(0, number - world_.ranks() + 1);
+  world_.image(rank).begin_thread(thread);
+  const auto& operations =
+      thread == 0
+          ? scenario_.programs[static_cast<std::size_t>(rank)]
+          : scenario_.threads[static_cast<std::size_t>(thread) - 1];
+  for (const Operation& operation : operations) {
     world_.note_begin();
-    const std::size_t number = calls_.size();
+    const std::size_t call = calls_.size();
     calls_.push_back({rank, operation, ++events_, 0, 0});
     note(rank, "begins " + before_->text_of(operation));
     std::uint64_t result = 0;
@@ -155,8 +163,8 @@ void Exploration::run_program(int rank) {
       result = program.run(operation);
     }
     world_.note_end();
-    calls_[number].result = result;
-    calls_[number].end = ++events_;
+    calls_[call].result = result;
+    calls_[call].end = ++events_;
     note(rank, "ends " + before_->text_of(operation) + " = " +
                    (result == kNothing   ? "nothing"
                     : result == kFailure ? "failure"
@@ -171,7 +179,7 @@ std::string Exploration::run(Chooser& chooser, End& end) {
   events_ = 0;
   g_log.clear();
   fairness_.clear();
-  end = world_.run([this](int rank) { run_program(rank); }, chooser);
+  end = world_.run([this](int number) { run_program(number); }, chooser);
   has_killed_ = has_killed_ || (victim_ >= 0 && world_.is_dead(victim_));
   std::string wrong = fairness_.broken();
   if (wrong.empty() && end == End::kCut) {

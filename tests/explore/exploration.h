@@ -48,7 +48,7 @@ class Exploration {
 
  private:
   void prepare();
-  void run_program(int rank);
+  void run_program(int number);
   std::string check(End end);
   std::string audit();
   bool is_right(const std::vector<std::uint64_t>* content);

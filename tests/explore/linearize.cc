@@ -10,41 +10,54 @@ namespace {
 
 class Search {
  public:
-  Search(const std::vector<Call>& calls,
+  Search(const Model& model,
+         const std::vector<Call>& calls,
          const std::vector<std::uint64_t>* content)
-      : calls_(calls), content_(content), is_placed_(calls.size(), false) {}
+      : calls_(calls), content_(content), placed_(calls.size(), 0) {
+    for (const Call& call : calls) {
+      parts_.push_back(model.parts(call.operation));
+    }
+  }
 
-  /// Whether the calls that have no place yet can follow `model`.
+  /// Whether the parts of calls that have no place yet can follow `model`.
   bool go_on(const Model& model) {
     if (is_complete(model)) {
       return true;
     }
     for (std::size_t i = 0; i < calls_.size(); ++i) {
-      if (is_placed_[i] || !may_be_next(i)) {
+      if (is_placed(i) || !may_be_next(i)) {
         continue;
       }
       const Call& call = calls_[i];
       const std::unique_ptr<Model> after = model.copy();
-      const std::uint64_t result = after->run(call.operation);
+      const bool has_failed =
+          call.result == kFailure && model.may_fail(call.operation);
+      const std::uint64_t result =
+          has_failed ? kFailure : after->run(parts_[i][placed_[i]]);
+      const bool is_last = placed_[i] + 1 == parts_[i].size();
       const bool is_equal = model.is_loose(call.operation)
                                 ? call.result != kFailure
                                 : call.result == result;
-      if (call.end != 0 && !is_equal) {
+      if (is_last && call.end != 0 && !is_equal) {
         continue;
       }
-      is_placed_[i] = true;
+      ++placed_[i];
       if (go_on(*after)) {
         return true;
       }
-      is_placed_[i] = false;
+      --placed_[i];
     }
     return false;
   }
 
  private:
+  bool is_placed(std::size_t call) const {
+    return placed_[call] == parts_[call].size();
+  }
+
   bool is_complete(const Model& model) const {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
-      if (!is_placed_[i] && calls_[i].end != 0) {
+      if (!is_placed(i) && calls_[i].end != 0) {
         return false;
       }
     }
@@ -54,7 +67,7 @@ class Search {
   /// Whether all calls that had ended before its begin have their place.
   bool may_be_next(std::size_t number) const {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
-      if (!is_placed_[i] && calls_[i].end != 0 &&
+      if (!is_placed(i) && calls_[i].end != 0 &&
           calls_[i].end < calls_[number].begin) {
         return false;
       }
@@ -64,7 +77,8 @@ class Search {
 
   const std::vector<Call>& calls_;
   const std::vector<std::uint64_t>* content_;
-  std::vector<bool> is_placed_;
+  std::vector<std::vector<Operation>> parts_;  ///< Of each call.
+  std::vector<std::size_t> placed_;            ///< Parts that have a place.
 };
 
 }  // namespace
@@ -72,7 +86,7 @@ class Search {
 bool is_linearizable(const Model& before,
                      const std::vector<Call>& calls,
                      const std::vector<std::uint64_t>* content) {
-  return Search(calls, content).go_on(before);
+  return Search(before, calls, content).go_on(before);
 }
 
 }  // namespace explore

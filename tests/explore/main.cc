@@ -18,14 +18,13 @@ namespace explore {
 
 namespace {
 
-/// Seconds that a scenario may take.
-constexpr unsigned kMostSeconds = 100;
 
 struct Options {
   std::string pattern;
   std::string mode = "near";  ///< One, or several between commas.
   int bound = 3;
   std::size_t limit = 100'000;
+  unsigned seconds = 100;  ///< That a scenario may take.
   std::size_t random = 0;  ///< Schedules by random priorities; 0: depth first.
   std::uint64_t seed = 1;
   bool is_replay = false;
@@ -197,7 +196,7 @@ bool explore_one(const Scenario& scenario, const Options& options) {
   std::fflush(stdout);
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(kMostSeconds);  // Ends a loop that never calls the library.
+    ::alarm(options.seconds);  // Ends a loop that never calls the library.
     Exploration exploration(scenario, mode_of(options.mode), options.image);
     exploration.kill(options.victim, options.death);
     bool is_good = true;
@@ -249,6 +248,10 @@ Options options_in(int argc, char** argv) {
     if (word == "--bound")
       options.bound = static_cast<int>(std::strtol(value, nullptr, 10));
     if (word == "--limit") options.limit = std::strtoull(value, nullptr, 10);
+    if (word == "--seconds") {
+      options.seconds =
+          static_cast<unsigned>(std::strtoul(value, nullptr, 10));
+    }
     if (word == "--random") options.random = std::strtoull(value, nullptr, 10);
     if (word == "--seed") options.seed = std::strtoull(value, nullptr, 10);
     if (word == "--replay") {
@@ -282,7 +285,9 @@ int main(int argc, char** argv) {
     options.mode = modes.substr(at, end - at);
     at = end + 1;
     for (const explore::Scenario& scenario : explore::all_scenarios()) {
-      if (explore::is_wanted(scenario.name, options.pattern)) {
+      const bool is_named = !scenario.is_long || options.pattern.find("long") !=
+                                                     std::string::npos;
+      if (is_named && explore::is_wanted(scenario.name, options.pattern)) {
         is_good = explore::explore_one(scenario, options) && is_good;
       }
     }

@@ -22,12 +22,22 @@ class Model {
   /// Does an operation and returns its result.
   virtual std::uint64_t run(const Operation& operation) = 0;
 
+  /// The operations of which one consists, in their order. Other calls may have
+  /// their effect between two of them. The result is that of the last.
+  virtual std::vector<Operation> parts(const Operation& operation) const {
+    return {operation};
+  }
+
   /// The content, as Program::dump() has it.
   virtual std::vector<std::uint64_t> dump() const = 0;
 
   /// Whether the headers do not promise that the result is of one moment. Such
   /// a result is not compared.
   virtual bool is_loose(const Operation& /*operation*/) const { return false; }
+
+  /// Whether a call may find that its iterators are of no use any more. It then
+  /// fails, and has no effect.
+  virtual bool may_fail(const Operation& /*operation*/) const { return false; }
 
   virtual std::string text_of(const Operation& operation) const = 0;
 

@@ -4,6 +4,8 @@
 
 # explore_mutant(NAME FILE SCENARIO MODE OLD NEW): replaces OLD by NEW in a file of
 # src/middle. The text has to be there exactly once, so a mutant is never empty.
+# When FILE is a header, the sources of its folder and of the scenario's structure
+# are compiled with the mutant of it. The scenario calls no others that use it.
 function(explore_mutant name file scenario mode old new)
   set(source ${PROJECT_SOURCE_DIR}/src/middle/${file})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
@@ -14,16 +16,28 @@ function(explore_mutant name file scenario mode old new)
     message(FATAL_ERROR "mutant ${name}: its text is not in ${file} exactly once")
   endif()
   string(REPLACE "${old}" "${new}" text "${text}")
-  set(copy ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}.cc)
-  file(CONFIGURE OUTPUT ${copy} CONTENT "${text}" @ONLY)
+  if(file MATCHES "\\.h$")
+    set(root ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name})
+    file(CONFIGURE OUTPUT ${root}/middle/${file} CONTENT "${text}" @ONLY)
+    string(REGEX REPLACE "/.*" "" folder ${file})
+    string(REGEX REPLACE "\\..*" "" structure ${scenario})
+    file(GLOB copies ${PROJECT_SOURCE_DIR}/src/middle/${folder}/*.cc
+      ${PROJECT_SOURCE_DIR}/src/middle/${structure}/*.cc)
+    set(outdated "/(${folder}|${structure})/[a-z_]*\\.cc\\.o$")
+  else()
+    set(root ${PROJECT_SOURCE_DIR}/src)
+    set(copies ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}.cc)
+    file(CONFIGURE OUTPUT ${copies} CONTENT "${text}" @ONLY)
+    set(outdated "/${file}\\.o$")
+    # A mutant may leave a variable without use.
+    set_source_files_properties(${copies} PROPERTIES COMPILE_OPTIONS -w)
+  endif()
 
   set(target explore_mutant_${name})
-  add_library(${target} SHARED ${copy}
-    $<TARGET_OBJECTS:explore_programs>
-    $<FILTER:$<TARGET_OBJECTS:acp_middle>,EXCLUDE,/${file}\\.o$>)
+  add_library(${target} SHARED ${copies} $<TARGET_OBJECTS:explore_programs>
+    $<FILTER:$<TARGET_OBJECTS:acp_middle>,EXCLUDE,${outdated}>)
   explore_link_image(${target})
-  # A mutant may leave a variable without use.
-  set_source_files_properties(${copy} PROPERTIES COMPILE_OPTIONS -w)
+  target_include_directories(${target} BEFORE PRIVATE ${root})
   target_link_options(${target} PRIVATE -Wl,--strip-debug)
   set(images)
   foreach(rank IN ITEMS 0 1 2)
@@ -114,6 +128,47 @@ explore_mutant(vector_starvation vector/vector.cc
   vector.bypass near
   "const bool is_left = use_ == Use::kChange && turn_.has_others();"
   "const bool is_left = false;")
+
+# A front that finds another table keeps its place in the queue.
+explore_mutant(front_of_other_table_stays table/locked_buckets.cc
+  map.swap.three_ranks near
+  "      turn_.give_up();
+      return Answer::kOtherTable;"
+  "      return Answer::kOtherTable;")
+
+# A front does not see that its bucket is another table's now.
+explore_mutant(front_ignores_swap table/locked_buckets.cc
+  map.swap.three_ranks near
+  "    if (*result.free >> 32 != uid) {"
+  "    if (!turn_.is_front() && *result.free >> 32 != uid) {")
+
+# A structure is destroyed, and its waiters are not woken.
+explore_mutant(destroy_wakes_nobody structure/control.cc
+  deque.destroy near
+  "  turn.look_in(chain);
+  if (!chain.run()) {
+    return;
+  }
+  turn.pass();"
+  "  if (!chain.run()) {
+    return;
+  }")
+
+# A function of vectors takes its addition to a lock back, and does not wake the
+# front that has found an odd word.
+explore_mutant(undo_wakes_nobody structure/control.cc
+  deque.other_kind near
+  "  if (chain.run()) {
+    wake_front(*call.site, *front);
+  }"
+  "  (void)chain.run();")
+
+# The nodes of all threads of a rank have one name.
+explore_mutant(threads_share_node structure/wait_queue.cc
+  deque.threads,list.sort_and_push_other near
+  "  me_ = static_cast<std::uint64_t>(scratch.site().rank()) * kScratches +
+        scratch.index() + 1;"
+  "  me_ = static_cast<std::uint64_t>(scratch.site().rank()) * kScratches + 1;")
 
 # ---- docs/containers.md, "Attacks, and why they fail" -------------------------
 
@@ -209,6 +264,103 @@ explore_mutant(chain_is_not_awaited structure/chain.cc
   "  return acpx_complete_timeout(handle, -1) == 0 || !is_end_of_job(acp_errno);"
   "  return true;")
 
+# A growth without memory leaves the vector frozen.
+explore_mutant(growth_does_not_thaw vector/vector.cc
+  vector.no_memory near
+  "  if (is_frozen_) {
+    [[maybe_unused]] const bool is_thawed = commit();
+  }
+  turn_.give_up();"
+  "  turn_.give_up();")
+
+# A push looks at its source after it has reserved.
+explore_mutant(source_after_reservation structure/bytes.cc
+  vector.from_nowhere near,far
+  "    ga_ = scratch.data_ga();
+    return copy_checked(ga_, ga, bytes);"
+  "    is_mine_ = false;
+    return true;")
+
+# A control that is used again has the generation of before.
+explore_mutant(generation_stands_still structure/control.cc
+  vector.reused near
+  "  const std::uint64_t generation = next_generation(*old_tag);"
+  "  const std::uint64_t generation =
+      *old_tag == 0 ? next_generation(*old_tag) : *old_tag & kNumberMask;")
+
+# All generations of a control use one sync word.
+explore_mutant(one_sync_word structure/control.h
+  vector.reused near
+  "return word(kSyncWord + (handle & kGenerationMask)); }"
+  "return word(kSyncWord); }")
+
+# A function of vectors leaves its addition in the lock of another structure.
+explore_mutant(addition_is_not_undone structure/control.cc
+  deque.other_kind near
+  "  chain.add8(call.sync(), 0 - added);
+" "")
+
+# A push does not see that its vector was destroyed.
+explore_mutant(push_ignores_destroy vector/vector.cc
+  vector.destroy near
+  "  if (__builtin_expect(!call.fits(view.tag()), 0)) {
+    const std::uint64_t tag = view.tag();
+    if (call.is_of_other(tag)) {
+      structure::undo_sync(chain, call, source.bytes());"
+  "  if (false) {
+    const std::uint64_t tag = view.tag();
+    if (call.is_of_other(tag)) {
+      structure::undo_sync(chain, call, source.bytes());")
+
+# All ranks assign their parts, and each first removes all that it has.
+explore_mutant(assign_clears_first table/copies.cc
+  map.assign_local near
+  "(found.is_there || remove(to, copy.pair.first) != Removal::kFailed));"
+  "remove(to, copy.pair.first) != Removal::kFailed);")
+
+# A comparator may call the list that is being sorted.
+explore_mutant(comparator_may_call structure/control.cc
+  list.sort_and_push+ near
+  "  return t_held[0] == call_.handle || t_held[1] == call_.handle;"
+  "  return false;")
+
+# The buckets of a destroyed table keep its uid.
+explore_mutant(buckets_keep_uid table/whole_tables.cc
+  map.destroyed near
+  "                   0 - locked_by(directory.uid, 0));"
+  "                   0);")
+
+# The serial numbers of a rank's inserts are equal.
+explore_mutant(serials_repeat table/entries.cc
+  map.reuse_values+retrieve near
+  "(count.fetch_add(1, std::memory_order_relaxed) & kCountMask);"
+  "(count.load(std::memory_order_relaxed) & kCountMask);")
+
+# An assign, merge or move does not look at the serial number behind its copy.
+explore_mutant(walk_ignores_removal table/walk.cc
+  map.reuse_values+assign,map.reuse_values+merge near
+  "  copy.is_there = *serial == found_.serial;"
+  "  copy.is_there = true;")
+
+# A thread uses the size of an element that another thread has erased.
+explore_mutant(size_is_stale list/iterators.cc
+  list.erased_by_thread near
+  "  g_arrivals.note_other();
+" "")
+
+# A growth frees the body of before the last one, and then reads its source.
+explore_mutant(growth_frees_source structure/bytes.cc
+  vector.own_source,deque.own_source near
+  "  outdated.own(shape.old_body);"
+  "  acp_free(shape.old_body);")
+
+# A growth frees the bytes that readers have an address of.
+explore_mutant(growth_frees_body structure/bytes.cc
+  deque.full.push_back+first near,far
+  "  shape = {block.give(), capacity, head, size, shape.body};"
+  "  acp_free(shape.body);
+  shape = {block.give(), capacity, head, size, ACP_GA_NULL};")
+
 # ---- docs/malloc.md, "Attacks, and why they fail" -----------------------------
 
 # A free into a span that is being unlisted is lost.
@@ -250,3 +402,18 @@ explore_mutant(both_list_span malloc/spans.cc
   "    if ((seen[i] & kListed) != 0) {
       continue;
     }" "")
+
+# Blocks that were taken by an old hint count as the class that was wanted.
+explore_mutant(hint_tells_class malloc/spans.cc
+  malloc.other_class near
+  "    hint = 0;  // the hint's page may be of another class by now"
+  "    found.size_class = size_class;")
+
+# Both of two ranks that free a run return its pages.
+explore_mutant(both_free_run malloc/peer_heap.cc
+  malloc.double_free near
+  "  if (old != info) {
+    return FreeResult::kWrong;
+  }
+  return spans_"
+  "  return spans_")

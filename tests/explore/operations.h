@@ -6,33 +6,61 @@
 
 namespace explore {
 
-namespace deque {
+/// There are two deques, or two vectors. An element is a word and its
+/// complement, so that a torn one is noticed.
+namespace sequence {
 
-/// Elements are a word and its complement, so that torn ones are noticed.
+/// Bit of the variant: the control of the first was that of another structure.
+inline constexpr std::uint64_t kReused = 1;
+
 enum Code : std::uint16_t {
   kPushBack,   ///< a: the element.
-  kPushFront,  ///< a: the element.
+  kPushFront,  ///< a: the element. Not with vectors.
   kPopBack,
-  kPopFront,
-  kTakeBack,   ///< Returns the element.
-  kTakeFront,  ///< Returns the element.
+  kPopFront,   ///< Not with vectors.
+  kTakeBack,   ///< Returns the element. Not with vectors.
+  kTakeFront,  ///< Returns the element. Not with vectors.
   kSize,       ///< Returns the number of elements.
+  kEmpty,      ///< Returns 1 if there is none.
+  kCapacity,   ///< a: elements at least.
   kInsert,     ///< a: the element, b: its position.
   kErase,      ///< a: the position.
   kClear,
-  kReserve,  ///< a: elements.
-  kFirst,    ///< Returns the first element, read from its address.
+  kReserve,     ///< a: elements.
+  kAt,          ///< Returns the element at a position, read from its address.
+  kPushOther,   ///< To the second.
+  kAssign,      ///< The second to the first. b: a number for the copy.
+  kAssignBack,  ///< The first to the second. b: a number for the copy.
+  kSwap,
+  kSwapBack,  ///< Names the second first.
+  kDestroy,
+  kPushGone,     ///< To the structure that had the first one's control.
+  kPushAsOther,  ///< A function of the other kind of structure.
+  kPushNowhere,  ///< From an address of rank b that does not exist.
+  kRemember,     ///< Keeps the address of the first element.
+  kPushKept,     ///< From the address kept.
+  kFillHeap,     ///< Leaves no memory for a growth.
+  // Parts of kAssign and kAssignBack, in the model alone. b: as there.
+  kCopyFirst,
+  kCopySecond,
+  kReplaceFirst,
+  kReplaceSecond,
   kCodes
 };
 
-}  // namespace deque
+}  // namespace sequence
 
-namespace map {
+/// There are two maps, or two sets.
+namespace table {
 
-/// Bits of the variant of a map.
+/// Bits of the variant.
 inline constexpr std::uint64_t kLargeKeys = 1;    ///< Keys of 40 bytes.
 inline constexpr std::uint64_t kLargeValues = 2;  ///< Values of 64 bytes.
 inline constexpr std::uint64_t kAllRanks = 4;     ///< A share on each rank.
+inline constexpr std::uint64_t kReversed = 8;     ///< The second, on ranks 1, 0.
+
+/// Keys are below this number.
+inline constexpr std::uint64_t kKeys = 4;
 
 enum Code : std::uint16_t {
   kInsert,    ///< a: key, b: value. Returns 1 if inserted.
@@ -41,27 +69,28 @@ enum Code : std::uint16_t {
   kRetrieve,  ///< a: key. Returns the value.
   kUpsert,    ///< a: key, b: addend. Returns the old value, or kNothing.
   kSize,      ///< Returns the number of elements.
+  kEmpty,     ///< Returns 1 if there is none.
   kClear,
+  kInsertOther,  ///< In the second table.
+  kRemoveOther,
+  kAssign,       ///< The second to the first.
+  kAssignLocal,  ///< Its part of the caller's rank.
+  kMerge,        ///< The second into the first.
+  kMove,         ///< The second into the first.
+  kSwap,
+  kWalk,  ///< a: a bit for each key that it has to meet.
+  kDestroy,
+  kRecreate,  ///< Destroys the second table, and creates it again.
+  // Parts of whole operations, in the model alone. a: key.
+  kRetainOne,
+  kAssignOne,
+  kMergeOne,
+  kMoveOne,
+  kClearOne,
   kCodes
 };
 
-}  // namespace map
-
-namespace vector {
-
-/// Elements as in a deque.
-enum Code : std::uint16_t {
-  kPushBack,  ///< a: the element.
-  kPopBack,
-  kSize,    ///< Returns the number of elements.
-  kInsert,  ///< a: the element, b: its position.
-  kErase,   ///< a: the position.
-  kClear,
-  kReserve,  ///< a: elements.
-  kCodes
-};
-
-}  // namespace vector
+}  // namespace table
 
 namespace list {
 
@@ -81,6 +110,25 @@ enum Code : std::uint16_t {
   kReverse,
   kMerge,      ///< The second list into the first.
   kMergeBack,  ///< The first list into the second.
+  kSort,
+  kUnique,
+  kRemove,      ///< a: the elements to remove.
+  kAssign,      ///< The second to the first. b: a number for the copy.
+  kAssignBack,  ///< The first to the second. b: a number for the copy.
+  kSwap,
+  kSwapBack,          ///< Names the second list first.
+  kSplice,            ///< The first element of the second list to the first.
+  kSpliceBack,        ///< The other way.
+  kSortAndPush,       ///< A comparator pushes to the list. Returns 1 if refused.
+  kSortAndPushOther,  ///< A comparator pushes to the second list. a: element.
+  kEmpty,
+  kInsertShort,  ///< An element of 8 bytes at the end, which is kept.
+  kBytes,        ///< Returns the size of the element kept.
+  // Parts of kAssign and kAssignBack, in the model alone. b: as there.
+  kCopyFirst,
+  kCopySecond,
+  kReplaceFirst,
+  kReplaceSecond,
   kCodes
 };
 
@@ -94,6 +142,7 @@ enum Code : std::uint16_t {
   kTrim,
   /// This code does what kAllocate does, on a heap with room for two blocks.
   kAllocateLast,
+  kFreeMaybe,  ///< As kFree, where another rank frees the block, too.
   kCodes
 };
 
@@ -112,6 +161,9 @@ constexpr std::uint64_t word_number(std::uint64_t word) {
 enum Code : std::uint16_t {
   kWrite,  ///< a: number of the word, b: value.
   kRead,   ///< a: number of the word. Returns the value.
+  /// Creates and destroys a workspace of a words, with all other ranks. b: 1 if
+  /// all want as much, so that it succeeds.
+  kCreate,
   kCodes
 };
 

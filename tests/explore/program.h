@@ -18,10 +18,12 @@ inline constexpr std::uint64_t kNothing = ~std::uint64_t{0};
 /// The result of an operation that set acp_errno.
 inline constexpr std::uint64_t kFailure = ~std::uint64_t{1};
 
-/// The handles of up to two structures.
+/// The handles of up to three structures.
 struct Handles {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
+  std::uint64_t third = 0;
+  std::uint64_t variant = 0;
 };
 
 /// The code of a rank for one kind of structure. It runs in a fiber of that

@@ -88,6 +88,7 @@ RankImage::RankImage(const std::string& path) {
     return;
   }
   find(object, "explore_program", program_);
+  find(object, "explore_begin_thread", begin_thread_);
   find(object, "explore_warm_up", warm_up_);
   find(object, "explore_trim", trim_);
   find(object, "explore_is_heap_free", is_heap_free_);

@@ -48,6 +48,9 @@ class RankImage {
   /// Has the rank know all heaps, and keep blocks of them if it has a cache.
   void warm_up() const { warm_up_(); }
 
+  /// Says which thread of the rank the caller is: 0 or 1.
+  void begin_thread(int number) const { begin_thread_(number); }
+
   /// Returns all blocks that the rank keeps.
   void trim() const { trim_(); }
 
@@ -63,6 +66,7 @@ class RankImage {
   // An image has the first function, or all but the first.
   int (*run_cases_)(int, char**) = nullptr;
   Program* (*program_)(const char*) = nullptr;
+  void (*begin_thread_)(int) = nullptr;
   void (*warm_up_)() = nullptr;
   void (*trim_)() = nullptr;
   int (*is_heap_free_)(int, std::size_t) = nullptr;

@@ -97,8 +97,12 @@ class World {
  public:
   using Settings = std::map<std::string, std::uint64_t>;
 
-  /// `image` is the file of the ranks' code without its number and ending.
-  World(int ranks, const std::string& image, Settings settings);
+  /// `image` is the file of the ranks' code without its number and ending. Each
+  /// rank in `threads` has one more thread for it.
+  World(int ranks,
+        const std::string& image,
+        Settings settings,
+        const std::vector<int>& threads = {});
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   ~World();
@@ -142,7 +146,8 @@ class World {
   /// Words of a rank's memory that no other rank touches.
   void add_private(int module, std::uint64_t offset, std::uint64_t bytes);
 
-  /// Puts the snapshot back and runs one schedule of the programs.
+  /// Puts the snapshot back and runs one schedule of the programs. Programs 0 to
+  /// ranks() - 1 are those of the ranks, and then those of further threads.
   End run(const std::function<void(int)>& body, Chooser& chooser);
 
   /// The steps of the newest schedule; null: they are not recorded.
@@ -220,11 +225,12 @@ class World {
     void* argument;
   };
 
-  /// A fiber: the program of a rank, or the library's thread there.
+  /// A fiber: a thread of a rank's program, or the library's thread there.
   struct Task {
     Fiber fiber;
+    std::uint32_t number = 0;  ///< In tasks_.
     int rank = 0;
-    bool is_library = false;
+    int program = -1;  ///< Number of its program; -1: the library's thread.
     Wait wait;
     int error = 0;
     std::vector<std::byte> thread_variables;
@@ -282,6 +288,9 @@ class World {
   // world.cc
   void reset();
   void start(const std::function<void(int)>& body);
+  void begin_thread(Task& task, const std::function<void(int)>& body);
+
+  // schedule.cc
   End go_on(Chooser& chooser);
   void collect(std::vector<Choice>& choices);
   bool is_over() const;
@@ -300,16 +309,16 @@ class World {
     return *tasks_[static_cast<std::size_t>(number)];
   }
 
-  std::uint32_t number_of(const Task& task) const {
-    const int number = task.rank + (task.is_library ? ranks() : 0);
-    return static_cast<std::uint32_t>(number);
-  }
-
+  /// The process of a chain. Processes of tasks come first.
   std::uint32_t number_of(std::size_t chain) const {
-    return static_cast<std::uint32_t>(2 * static_cast<std::size_t>(ranks()) +
-                                      chain);
+    return static_cast<std::uint32_t>(tasks_.size() + chain);
   }
 
+  // Words that stand for state outside of memory.
+  static constexpr std::uint64_t kClockWord = 1001;
+  static constexpr std::uint64_t kBarrierWord = 1002;
+
+  /// The word for the state of a rank.
   std::uint64_t local_word(int rank) const {
     return static_cast<std::uint64_t>(rank) + 1;
   }
@@ -329,13 +338,14 @@ class World {
   void die(int rank);
   void note_step(std::uint32_t process, int rank);
   void load_variables(Task& task);
-  void give_variables();
 
-  // chains.cc
+  // posting.cc
   std::size_t new_chain(acp_handle_t order);
   acp_handle_t fly(std::size_t number);
   void hold(Chain& chain);
   int check(const acpx_op_t& op) const;
+
+  // chains.cc
   void step_chain(std::size_t number);
   bool do_step(Chain& chain, std::size_t number);
   bool copy_bytes(Chain& chain,
@@ -348,10 +358,12 @@ class World {
                    const void* from,
                    std::size_t bytes);
   void arrive(std::size_t number);
-  void touch(const std::byte* at, std::size_t bytes, bool is_write, int rank);
-  bool is_contended(const std::byte* at, std::size_t bytes) const;
   void look_at_words(Chain& chain) const;
   bool is_visible(Chain& chain) const;
+
+  // accesses.cc
+  void touch(const std::byte* at, std::size_t bytes, bool is_write, int rank);
+  bool is_contended(const std::byte* at, std::size_t bytes) const;
   bool is_in(const std::vector<Range>& ranges,
              const std::byte* at,
              std::size_t bytes) const;
@@ -371,6 +383,7 @@ class World {
   Mode mode_;
   std::vector<Range> direct_;
   std::vector<Range> private_;
+  /// The programs of the ranks, the library's threads, and further threads.
   std::vector<std::unique_ptr<Task>> tasks_;
   std::vector<RankState> state_;
   std::vector<RankState> saved_state_;

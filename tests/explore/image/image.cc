@@ -8,8 +8,8 @@
 
 extern "C" {
 
-/// The loader knows where a thread has the variables of an object once a
-/// variable was looked up.
+/// The number of this thread on its rank. The loader knows where a thread has
+/// the variables of an object once a variable was looked up.
 thread_local int explore_thread_variable = 0;
 
 int explore_add_modules(int (*add)(const acpx_module_t*)) {
@@ -28,6 +28,10 @@ explore::Program* explore_program(const char* structure) {
     return explore::workspace_program();
   }
   return nullptr;
+}
+
+void explore_begin_thread(int number) {
+  explore_thread_variable = number;
 }
 
 void explore_warm_up(void) {
@@ -49,3 +53,11 @@ int explore_is_heap_free(int rank, std::size_t bytes) {
 }
 
 }  // extern "C"
+
+namespace explore {
+
+std::uint64_t thread_offset() {
+  return static_cast<std::uint64_t>(explore_thread_variable) * kThreadBytes;
+}
+
+}  // namespace explore

@@ -55,6 +55,9 @@ class MallocProgram : public Program {
       case heap::kFree:
         free(static_cast<int>(operation.b), operation.a);
         return unless_failed(kNothing);
+      case heap::kFreeMaybe:
+        free(static_cast<int>(operation.b), operation.a);
+        return kNothing;
       case heap::kTrim:
         (void)acpx_trim_malloc();
         return unless_failed(kNothing);
@@ -109,7 +112,8 @@ class MallocProgram : public Program {
     words[0] = block;
     copy(block, own_ga(kContent), 8);
     copy(block + bytes - 8, own_ga(kContent), 8);
-    auto* list = reinterpret_cast<Block*>(own_words(kBlocks));
+    auto* list =
+        static_cast<Block*>(acp_query_address(block_at(acp_rank(), 0)));
     Block* entry = std::find_if(list, list + kMostBlocks, [](const Block& one) {
       return one.ga == ACP_GA_NULL;
     });
@@ -119,6 +123,9 @@ class MallocProgram : public Program {
 
   static void free(int rank, std::uint64_t number) {
     const Block block = read(rank, number);
+    if (block.ga == ACP_GA_NULL) {
+      return;  // another rank was faster
+    }
     std::uint64_t* words = own_words(kContent);
     words[0] = words[1] = 0;
     copy(block_at(rank, number), own_ga(kContent), sizeof(Block));

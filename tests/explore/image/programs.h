@@ -17,15 +17,21 @@ Program* channel_program();
 Program* set_program();
 Program* workspace_program();
 
-/// The word at an offset of the caller's own starter memory.
-inline std::uint64_t* own_words(std::uint64_t offset) {
-  return static_cast<std::uint64_t*>(
-      acp_query_address(acp_query_starter_ga(acp_rank()) + offset));
+/// Starter memory that a thread's operations use. A second thread of a rank has
+/// its part behind that of the first.
+inline constexpr std::uint64_t kThreadBytes = 4096;
+
+/// Where the caller's part begins.
+std::uint64_t thread_offset();
+
+/// The global address of an offset in the caller's own part.
+inline acp_ga_t own_ga(std::uint64_t offset) {
+  return acp_query_starter_ga(acp_rank()) + thread_offset() + offset;
 }
 
-/// Its global address.
-inline acp_ga_t own_ga(std::uint64_t offset) {
-  return acp_query_starter_ga(acp_rank()) + offset;
+/// The word there.
+inline std::uint64_t* own_words(std::uint64_t offset) {
+  return static_cast<std::uint64_t*>(acp_query_address(own_ga(offset)));
 }
 
 /// `result`, or kFailure when the call before has set acp_errno.

@@ -23,6 +23,9 @@ class WorkspaceProgram : public Program {
   std::uint64_t run(const Operation& operation) override {
     acp_errno = 0;
     const std::size_t offset = operation.a * 8;
+    if (operation.code == workspace::kCreate) {
+      return create_another(operation.a * 8);
+    }
     if (operation.code == workspace::kWrite) {
       *own_words(kSource) = operation.b;
       return acp_write_ws(workspace_, own_ga(kSource), 8, offset) == 0
@@ -46,6 +49,15 @@ class WorkspaceProgram : public Program {
   void leave() override { acp_destroy_ws(workspace_); }
 
  private:
+  static std::uint64_t create_another(std::size_t bytes) {
+    const acp_wsd_t another = acp_create_ws(bytes);
+    if (another == ACP_WSD_NULL) {
+      return kFailure;
+    }
+    acp_destroy_ws(another);
+    return unless_failed(kNothing);
+  }
+
   acp_wsd_t workspace_ = ACP_WSD_NULL;
 };
 
