@@ -1,5 +1,5 @@
-// Accesses to memory: which words others notice, and whom a change wakes. Called
-// by the steps of chains.
+// Accesses to memory: which words others notice, and whom a change wakes.
+// Called by the steps of chains.
 #include <algorithm>
 
 #include "explore/world.h"

@@ -3,6 +3,7 @@
 // outside of all fibers.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "explore/opcodes.h"
 #include "explore/world.h"
@@ -87,9 +88,31 @@ void World::step_chain(std::size_t number) {
   }
 }
 
-/// Notes for each word of the next step, in the order of copying, whether it is
+/// The order in which a step copies its units. Ranges that overlap are copied
+/// as memmove does. An order of the mode "any" depends on the chain's place
+/// among those of its rank, so that schedules that are equal have equal orders.
+void World::arrange(Chain& chain, Arrangement arrangement) const {
+  std::vector<std::uint32_t>& order = chain.arranged;
+  if (arrangement == Arrangement::kAny) {
+    constexpr Arrangement kAll[] = {
+        Arrangement::kForwards, Arrangement::kBackwards,
+        Arrangement::kEvenFirst, Arrangement::kOddFirst};
+    arrangement = kAll[(chain.handle + chain.step + mode_.seed) % 4];
+  }
+  std::iota(order.begin(), order.end(), 0U);
+  if (arrangement == Arrangement::kBackwards) {
+    std::reverse(order.begin(), order.end());
+  } else if (arrangement != Arrangement::kForwards) {
+    const std::uint32_t first = arrangement == Arrangement::kEvenFirst ? 0 : 1;
+    std::stable_partition(order.begin(), order.end(), [=](std::uint32_t unit) {
+      return unit % 2 == first;
+    });
+  }
+}
+
+/// Notes for each unit of the next step, in the order of copying, whether it is
 /// contended. Done once for each step.
-void World::look_at_words(Chain& chain) const {
+void World::look_at_units(Chain& chain) const {
   if (chain.looked_at == chain.step) {
     return;
   }
@@ -100,26 +123,28 @@ void World::look_at_words(Chain& chain) const {
   const std::byte* remote = memory_.find(op.remote, bytes);
   const std::byte* local =
       op.opcode == ACPX_PUT ? memory_.find(op.local, bytes) : nullptr;
-  // Ranges that overlap are copied as memmove does.
   const bool overlaps =
       local != nullptr && remote < local + bytes && local < remote + bytes;
-  chain.is_backwards = overlaps                ? remote > local
-                       : op.opcode == ACPX_GET ? mode_.has_backward_gets
-                                               : mode_.has_backward_puts;
-  for (std::size_t at = 0; remote != nullptr && at < bytes; at += 8) {
-    const std::size_t some = std::min<std::size_t>(8, bytes - at);
+  // An aligned copy of 8 bytes is seen whole.
+  chain.unit = bytes > 8 ? mode_.unit_bytes : 8;
+  chain.arranged.resize(
+      remote == nullptr ? 0 : (bytes + chain.unit - 1) / chain.unit);
+  arrange(chain, overlaps && remote > local ? Arrangement::kBackwards
+                 : overlaps                 ? Arrangement::kForwards
+                 : op.opcode == ACPX_GET    ? mode_.gets
+                                            : mode_.puts);
+  for (const std::uint32_t unit : chain.arranged) {
+    const std::size_t at = unit * chain.unit;
+    const std::size_t some = std::min(chain.unit, bytes - at);
     chain.seen.push_back((op.flags & ACPX_SIGNAL) != 0 ||
                          is_contended(remote + at, some) ||
                          (local != nullptr && is_contended(local + at, some)));
-  }
-  if (chain.is_backwards) {
-    std::reverse(chain.seen.begin(), chain.seen.end());
   }
 }
 
 /// Whether the rest of the next step accesses a contended word.
 bool World::is_visible(Chain& chain) const {
-  look_at_words(chain);
+  look_at_units(chain);
   return std::find(chain.seen.begin() + static_cast<std::ptrdiff_t>(chain.done),
                    chain.seen.end(), true) != chain.seen.end();
 }
@@ -181,8 +206,8 @@ bool World::do_step(Chain& chain, std::size_t number) {
   return true;
 }
 
-/// Copies all bytes. When copies are torn: up to the next contended word, in
-/// the order of the mode. `to` null: to the newest result. False: words are
+/// Copies all bytes. When copies are torn: up to the next contended unit, in
+/// the order of the mode. `to` null: to the newest result. False: units are
 /// left.
 bool World::copy_bytes(Chain& chain,
                        std::byte* to,
@@ -190,33 +215,36 @@ bool World::copy_bytes(Chain& chain,
                        std::size_t bytes) {
   std::byte* target =
       to != nullptr ? to : chain.results.data() + chain.targets.back().from;
-  const std::size_t words = (bytes + 7) / 8;
-  std::size_t first = 0;
-  std::size_t some = bytes;
-  if (mode_.is_torn) {
-    const auto place = [&](std::size_t word) {
-      return chain.is_backwards ? words - 1 - word : word;
-    };
-    look_at_words(chain);
-    std::size_t end = chain.done;
-    bool has_seen = false;
-    while (end < words && !(has_seen && chain.seen[end])) {
-      has_seen = has_seen || chain.seen[end];
-      ++end;
+  const auto copy = [&](std::size_t at, std::size_t some) {
+    if (is_ordering_) {
+      touch(from + at, some, false, chain.rank);
+      if (to != nullptr) {
+        touch(to + at, some, true, chain.rank);
+      }
     }
-    const std::size_t low = std::min(place(chain.done), place(end - 1));
-    first = low * 8;
-    some = std::min((end - chain.done) * 8, bytes - first);
-    chain.done = end;
+    std::memmove(target + at, from + at, some);
+  };
+  if (!mode_.is_torn) {
+    copy(0, bytes);
+    return true;
   }
-  if (is_ordering_) {
-    touch(from + first, some, false, chain.rank);
-    if (to != nullptr) {
-      touch(to + first, some, true, chain.rank);
+  look_at_units(chain);
+  const std::vector<std::uint32_t>& order = chain.arranged;
+  std::size_t end = chain.done;
+  bool has_seen = false;
+  while (end < order.size() && !(has_seen && chain.seen[end])) {
+    has_seen = has_seen || chain.seen[end];
+    ++end;
+  }
+  while (chain.done < end) {
+    const std::size_t at = order[chain.done] * chain.unit;
+    std::size_t some = chain.unit;
+    while (++chain.done < end && order[chain.done] * chain.unit == at + some) {
+      some += chain.unit;
     }
+    copy(at, std::min(some, bytes - at));
   }
-  std::memmove(target + first, from + first, some);
-  return !mode_.is_torn || chain.done >= words;
+  return chain.done >= order.size();
 }
 
 /// Does a put8 or an atomic. The old value is a result.

@@ -22,13 +22,6 @@ void note_log_line(int /*rank*/, const char* /*text*/) {}
 
 namespace {
 
-Mode mode_of(const char* name) {
-  Mode mode;
-  mode.is_near = std::strcmp(name, "near") == 0;
-  mode.is_torn = std::strcmp(name, "torn") == 0;
-  return mode;
-}
-
 int run(int argc, char** argv) {
   if (argc < 4) {
     std::fputs("usage: explore_conformance IMAGE RANKS MODE [CASE...]\n",
@@ -58,7 +51,7 @@ int run(int argc, char** argv) {
         const InRank inside(true);
         result |= world.image(rank).run_cases(count, words);
       },
-      mode_of(argv[3]), chooser);
+      mode_named(argv[3], 1), chooser);
   std::printf("%llu steps\n", static_cast<unsigned long long>(world.steps()));
   return end == End::kDone ? result : 1;
 }

@@ -44,6 +44,12 @@ const char* text_of(End end) {
 
 std::string g_log;
 
+void run_all(Program& program, const std::vector<Operation>& operations) {
+  for (const Operation& operation : operations) {
+    program.run(operation);
+  }
+}
+
 }  // namespace
 
 void note_log_line(int rank, const char* text) {
@@ -88,40 +94,46 @@ Exploration::Exploration(const Scenario& scenario,
 /// heap, so that its caches have blocks if it has any.
 void Exploration::prepare() {
   Handles handles;
-  world_.run_plainly([&](int rank) {
-    const InRank inside(true);
-    Program& program = *world_.image(rank).program(scenario_.structure.c_str());
+  run_phase([&](int rank, Program& program) {
     if (rank == 0) {
       handles = program.create(scenario_.variant);
     }
   });
-  world_.run_plainly([&](int rank) {
-    const InRank inside(true);
-    Program& program = *world_.image(rank).program(scenario_.structure.c_str());
+  run_phase([&](int rank, Program& program) {
     program.use(handles);
     if (scenario_.is_warm) {
       world_.image(rank).warm_up();
     }
     if (rank == 0) {
-      for (const Operation& operation : scenario_.before) {
-        program.run(operation);
-      }
+      run_all(program, scenario_.before);
     }
   });
-  world_.run_plainly([&](int rank) {
-    const InRank inside(true);
-    Program& program = *world_.image(rank).program(scenario_.structure.c_str());
+  run_phase([&](int rank, Program& program) {
     if (rank == 1) {
-      for (const Operation& operation : scenario_.before1) {
-        program.run(operation);
-      }
+      run_all(program, scenario_.before1);
     }
   });
+  if (!has_ended_) {
+    std::printf("%s: its beginning does not end\n", scenario_.name.c_str());
+    std::exit(1);
+  }
   for (const auto* operations : {&scenario_.before, &scenario_.before1}) {
     for (const Operation& operation : *operations) {
-      before_->run(operation);
+      for (const Operation& part : before_->parts(operation)) {
+        before_->run(part);
+      }
     }
   }
+}
+
+/// Runs `work` on all ranks, unless a phase before did not end.
+void Exploration::run_phase(const std::function<void(int, Program&)>& work) {
+  const End end =
+      !has_ended_ ? End::kDeadlock : world_.run_plainly([&](int rank) {
+        const InRank inside(true);
+        work(rank, *world_.image(rank).program(scenario_.structure.c_str()));
+      });
+  has_ended_ = end == End::kDone;
 }
 
 void Exploration::kill(int rank, std::uint64_t step) {
@@ -149,9 +161,8 @@ void Exploration::run_program(int number) {
   const int thread = std::max(0, number - world_.ranks() + 1);
   world_.image(rank).begin_thread(thread);
   const auto& operations =
-      thread == 0
-          ? scenario_.programs[static_cast<std::size_t>(rank)]
-          : scenario_.threads[static_cast<std::size_t>(thread) - 1];
+      thread == 0 ? scenario_.programs[static_cast<std::size_t>(rank)]
+                  : scenario_.threads[static_cast<std::size_t>(thread) - 1];
   for (const Operation& operation : operations) {
     world_.note_begin();
     const std::size_t call = calls_.size();
@@ -248,10 +259,9 @@ std::string Exploration::audit() {
   const acp::middle::HeapLayout layout(kHeapBytes);
   bool is_free = true;
   record(nullptr);
-  world_.run_plainly([&](int rank) {
-    const InRank inside(true);
+  has_ended_ = true;
+  run_phase([&](int rank, Program& program) {
     if (rank == 0) {
-      Program& program = *world_.image(0).program(scenario_.structure.c_str());
       std::uint64_t content[kMostContent];
       const std::size_t count = program.dump(content, kMostContent);
       {
@@ -261,17 +271,17 @@ std::string Exploration::audit() {
       program.destroy();
     }
   });
-  world_.run_plainly([&](int rank) {
-    const InRank inside(true);
-    world_.image(rank).program(scenario_.structure.c_str())->leave();
+  run_phase([&](int rank, Program& program) {
+    program.leave();
     world_.image(rank).trim();
   });
-  world_.run_plainly([&](int rank) {
-    const InRank inside(true);
+  run_phase([&](int rank, Program& /*program*/) {
     is_free = world_.image(rank).is_heap_free(rank, layout.largest_block()) &&
               is_free;
   });
-  return is_free ? "" : "memory is lost: a heap is not free at the end";
+  return !has_ended_ ? "to read and destroy the structure does not end"
+         : is_free   ? ""
+                     : "memory is lost: a heap is not free at the end";
 }
 
 }  // namespace explore

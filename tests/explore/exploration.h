@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -48,6 +49,7 @@ class Exploration {
 
  private:
   void prepare();
+  void run_phase(const std::function<void(int, Program&)>& work);
   void run_program(int number);
   std::string check(End end);
   std::string audit();
@@ -61,6 +63,7 @@ class Exploration {
   Trace* trace_ = nullptr;
   int victim_ = -1;
   bool has_killed_ = false;
+  bool has_ended_ = true;  ///< run_phase() writes it.
   std::vector<Call> calls_;
   std::uint64_t events_ = 0;  ///< Begins and ends of calls.
   std::vector<std::uint64_t> content_;

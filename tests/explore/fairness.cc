@@ -54,8 +54,8 @@ Fairness::Word Fairness::word_at(acp_ga_t ga) const {
     return Word::kOther;
   }
   if (offset >= structure::kControlsOffset) {
-    const std::uint64_t word = (offset - structure::kControlsOffset) %
-                               structure::kControlBytes / 8;
+    const std::uint64_t word =
+        (offset - structure::kControlsOffset) % structure::kControlBytes / 8;
     return word == structure::kQueueWord  ? Word::kTail
            : word >= structure::kSyncWord ? Word::kSync
                                           : Word::kOther;
@@ -91,8 +91,7 @@ void Fairness::on_change(const WordChange& change) {
           : take(change, is_of_push(change.chain, op.remote));
       break;
     case ACPX_AND8:
-      if (is_frozen(change.old) &&
-          (change.old & Reservations::kQueued) != 0) {
+      if (is_frozen(change.old) && (change.old & Reservations::kQueued) != 0) {
         take(change, is_of_push(change.chain, op.remote));
       }
       break;
@@ -111,9 +110,8 @@ void Fairness::on_call_end(const void* thread) {
 }
 
 void Fairness::end_wait(const void* thread) {
-  std::erase_if(waiters_, [&](const Waiter& waiter) {
-    return waiter.thread == thread;
-  });
+  std::erase_if(waiters_,
+                [&](const Waiter& waiter) { return waiter.thread == thread; });
 }
 
 void Fairness::join(const WordChange& change) {
@@ -122,8 +120,8 @@ void Fairness::join(const WordChange& change) {
   const auto before =
       std::count_if(waiters_.begin(), waiters_.end(),
                     [&](const Waiter& waiter) { return waiter.lock == lock; });
-  waiters_.push_back({change.thread, change.rank, lock,
-                      static_cast<unsigned>(before)});
+  waiters_.push_back(
+      {change.thread, change.rank, lock, static_cast<unsigned>(before)});
 }
 
 /// A thread has the lock now, and has passed all that wait for it.

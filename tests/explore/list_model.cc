@@ -105,14 +105,38 @@ class ListModel : public TwoContainers {
   }
 
   std::string text_of(const Operation& operation) const override {
-    static constexpr const char* kNames[list::kCodes] = {
-        "push_back", "push_front", "push_back to 2", "pop_back", "pop_front",
-        "size", "keep the first", "insert", "erase", "walk", "clear",
-        "reverse", "merge 2", "merge into 2", "sort", "unique", "remove",
-        "assign 2 to 1", "assign 1 to 2", "swap 1 and 2", "swap 2 and 1",
-        "splice from 2", "splice to 2", "sort, and push to it",
-        "sort, and push to 2", "empty", "insert 8 bytes", "bytes", "copy 1",
-        "copy 2", "replace 1", "replace 2"};
+    static constexpr const char* kNames[list::kCodes] = {"push_back",
+                                                         "push_front",
+                                                         "push_back to 2",
+                                                         "pop_back",
+                                                         "pop_front",
+                                                         "size",
+                                                         "keep the first",
+                                                         "insert",
+                                                         "erase",
+                                                         "walk",
+                                                         "clear",
+                                                         "reverse",
+                                                         "merge 2",
+                                                         "merge into 2",
+                                                         "sort",
+                                                         "unique",
+                                                         "remove",
+                                                         "assign 2 to 1",
+                                                         "assign 1 to 2",
+                                                         "swap 1 and 2",
+                                                         "swap 2 and 1",
+                                                         "splice from 2",
+                                                         "splice to 2",
+                                                         "sort, and push to it",
+                                                         "sort, and push to 2",
+                                                         "empty",
+                                                         "insert 8 bytes",
+                                                         "bytes",
+                                                         "copy 1",
+                                                         "copy 2",
+                                                         "replace 1",
+                                                         "replace 2"};
     return with_numbers(kNames[operation.code], operation);
   }
 

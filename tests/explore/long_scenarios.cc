@@ -8,7 +8,7 @@ void add_long_ones(Scenarios& all) {
   const auto add_long = [&](const char* name, const Operations& before,
                             const Operations& one, const Operations& two,
                             const Operations& three) {
-    add(all, name, before, {one, two, three}).is_long = true;
+    add(all, name, before, {one, two, three}).is_apart = true;
   };
   {
     using namespace sequence;
@@ -17,7 +17,8 @@ void add_long_ones(Scenarios& all) {
     const Operation pop{kPopBack, 0, 0};
     const Operation insert{kInsert, 12, 0};
     const Operation size{kSize, 0, 0};
-    add_long("deque.long", {}, {push, take, push}, {push, {kTakeBack, 0, 0}, take},
+    add_long("deque.long", {}, {push, take, push},
+             {push, {kTakeBack, 0, 0}, take},
              {{kPushFront, 11, 0}, size, take});
     add_long("vector.long", {{kPushBack, 1, 0}}, {push, push, pop},
              {push, insert, push}, {pop, push, size});
@@ -26,7 +27,8 @@ void add_long_ones(Scenarios& all) {
     using namespace list;
     const Operation push{kPushBack, 10, 0};
     const Operation pop{kPopFront, 0, 0};
-    add_long("list.long", {}, {push, pop, push}, {{kPushFront, 11, 1}, pop, pop},
+    add_long("list.long", {}, {push, pop, push},
+             {{kPushFront, 11, 1}, pop, pop},
              {push, {kReverse, 0, 0}, {kSize, 0, 0}});
   }
   {

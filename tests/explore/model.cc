@@ -64,8 +64,8 @@ class HeapModel : public Model {
                            operation.code == heap::kAllocateLast;
     blocks_ += allocates ? 1 : 0;
     const bool frees =
-        operation.code == heap::kFree ||
-        (operation.code == heap::kFreeMaybe && freed_.insert(operation.a).second);
+        operation.code == heap::kFree || (operation.code == heap::kFreeMaybe &&
+                                          freed_.insert(operation.a).second);
     blocks_ -= frees ? 1 : 0;
     return kNothing;
   }

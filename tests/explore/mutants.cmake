@@ -2,8 +2,8 @@
 # an exploration fail, or the explorer would not see such an error. The product is
 # compiled from src alone.
 
-# explore_mutant(NAME FILE SCENARIO MODE OLD NEW): replaces OLD by NEW in a file of
-# src/middle. The text has to be there exactly once, so a mutant is never empty.
+# explore_mutant(NAME FILE SCENARIO MODE OLD NEW [OPTION...]): replaces OLD by NEW
+# in a file of src/middle. OPTIONs go to the explorer. The text has to be there exactly once, so a mutant is never empty.
 # When FILE is a header, the sources of its folder and of the scenario's structure
 # are compiled with the mutant of it. The scenario calls no others that use it.
 function(explore_mutant name file scenario mode old new)
@@ -25,7 +25,7 @@ function(explore_mutant name file scenario mode old new)
       ${PROJECT_SOURCE_DIR}/src/middle/${structure}/*.cc)
     set(outdated "/(${folder}|${structure})/[a-z_]*\\.cc\\.o$")
   else()
-    set(root ${PROJECT_SOURCE_DIR}/src)
+    set(root)
     set(copies ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}.cc)
     file(CONFIGURE OUTPUT ${copies} CONTENT "${text}" @ONLY)
     set(outdated "/${file}\\.o$")
@@ -37,7 +37,9 @@ function(explore_mutant name file scenario mode old new)
   add_library(${target} SHARED ${copies} $<TARGET_OBJECTS:explore_programs>
     $<FILTER:$<TARGET_OBJECTS:acp_middle>,EXCLUDE,${outdated}>)
   explore_link_image(${target})
-  target_include_directories(${target} BEFORE PRIVATE ${root})
+  if(root)
+    target_include_directories(${target} BEFORE PRIVATE ${root})
+  endif()
   target_link_options(${target} PRIVATE -Wl,--strip-debug)
   set(images)
   foreach(rank IN ITEMS 0 1 2)
@@ -49,7 +51,7 @@ function(explore_mutant name file scenario mode old new)
   add_custom_target(${target}_images DEPENDS ${images})
   add_dependencies(explore_mutants ${target}_images)
   add_test(NAME explore.mutant.${name}
-    COMMAND explore ${scenario} --mode ${mode} --wants failure
+    COMMAND explore ${scenario} --mode ${mode} ${ARGN} --wants failure
       --image ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name})
   set_tests_properties(explore.mutant.${name} PROPERTIES
     TIMEOUT 120 LABELS explore)
@@ -134,11 +136,12 @@ explore_mutant(front_of_other_table_stays table/locked_buckets.cc
   map.swap.three_ranks near
   "      turn_.give_up();
       return Answer::kOtherTable;"
-  "      return Answer::kOtherTable;")
+  "      return Answer::kOtherTable;"
+  --bound 1)
 
 # A front does not see that its bucket is another table's now.
 explore_mutant(front_ignores_swap table/locked_buckets.cc
-  map.swap.three_ranks near
+  map.whole.swap+remove1 near
   "    if (*result.free >> 32 != uid) {"
   "    if (!turn_.is_front() && *result.free >> 32 != uid) {")
 
@@ -356,7 +359,7 @@ explore_mutant(growth_frees_source structure/bytes.cc
 
 # A growth frees the bytes that readers have an address of.
 explore_mutant(growth_frees_body structure/bytes.cc
-  deque.full.push_back+first near,far
+  deque.growth,vector.growth near
   "  shape = {block.give(), capacity, head, size, shape.body};"
   "  acp_free(shape.body);
   shape = {block.give(), capacity, head, size, ACP_GA_NULL};")

@@ -57,7 +57,7 @@ namespace table {
 inline constexpr std::uint64_t kLargeKeys = 1;    ///< Keys of 40 bytes.
 inline constexpr std::uint64_t kLargeValues = 2;  ///< Values of 64 bytes.
 inline constexpr std::uint64_t kAllRanks = 4;     ///< A share on each rank.
-inline constexpr std::uint64_t kReversed = 8;     ///< The second, on ranks 1, 0.
+inline constexpr std::uint64_t kReversed = 8;  ///< The second, on ranks 1, 0.
 
 /// Keys are below this number.
 inline constexpr std::uint64_t kKeys = 4;
@@ -80,7 +80,8 @@ enum Code : std::uint16_t {
   kSwap,
   kWalk,  ///< a: a bit for each key that it has to meet.
   kDestroy,
-  kRecreate,  ///< Destroys the second table, and creates it again.
+  kRecreate,    ///< Destroys the second table, and creates it again.
+  kSwapValues,  ///< a, b: keys. The example of docs/testing.md: it has a race.
   // Parts of whole operations, in the model alone. a: key.
   kRetainOne,
   kAssignOne,
@@ -116,10 +117,10 @@ enum Code : std::uint16_t {
   kAssign,      ///< The second to the first. b: a number for the copy.
   kAssignBack,  ///< The first to the second. b: a number for the copy.
   kSwap,
-  kSwapBack,          ///< Names the second list first.
-  kSplice,            ///< The first element of the second list to the first.
-  kSpliceBack,        ///< The other way.
-  kSortAndPush,       ///< A comparator pushes to the list. Returns 1 if refused.
+  kSwapBack,     ///< Names the second list first.
+  kSplice,       ///< The first element of the second list to the first.
+  kSpliceBack,   ///< The other way.
+  kSortAndPush,  ///< A comparator pushes to the list. Returns 1 if refused.
   kSortAndPushOther,  ///< A comparator pushes to the second list. a: element.
   kEmpty,
   kInsertShort,  ///< An element of 8 bytes at the end, which is kept.

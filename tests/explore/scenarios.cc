@@ -54,8 +54,8 @@ void add_heap(Scenarios& all,
               const Operations& before,
               const std::vector<Operations>& programs) {
   for (const bool has_cache : {false, true}) {
-    Scenario& scenario = add(all, "malloc." + name + (has_cache ? ".cache" : ""),
-                             before, programs);
+    Scenario& scenario = add(
+        all, "malloc." + name + (has_cache ? ".cache" : ""), before, programs);
     scenario.has_cache = has_cache;
     scenario.is_warm = false;
   }
@@ -79,7 +79,8 @@ void add_heaps(Scenarios& all) {
     const std::string name = text;
     add_heap(all, name + ".allocate+allocate", {}, {{allocate}, {allocate}});
     add_heap(all, name + ".free+allocate", {allocate}, {{free0}, {allocate}});
-    add_heap(all, name + ".free+free", {allocate, allocate}, {{free0}, {free1}});
+    add_heap(all, name + ".free+free", {allocate, allocate},
+             {{free0}, {free1}});
     add_heap(all, name + ".free+allocate_last", {allocate, allocate},
              {{free0, allocate}, {free1, allocate}});
     // An own heap and the other rank's at the same time.
@@ -100,22 +101,23 @@ void add_heaps(Scenarios& all) {
   add_heap(all, "list_head_returns", {half, half, half, half},
            {{free0, half, free1}, {half, half}});
   // The pages of a span that a rank remembers become a span of another class.
-  add_heap(all, "other_class", {half, free0}, {{half}, {quarter}});
-  add_heap(all, "other_class.three_ranks", {half, free0},
-           {{half}, {quarter}, {half}});
+  const Operation trim{heap::kTrim, 0, 0};
+  Scenario& other_class = add(all, "malloc.other_class", {half, free0, trim},
+                              {{half, half}, {quarter}});
+  other_class.before1 = {quarter, quarter, {heap::kFree, 0, 1}, trim};
+  other_class.is_warm = false;
   // All chunks but one are in use, and the last chunk has a span whose blocks
   // are free. Rank 0 needs its pages, and rank 1 remembers the span: one of
   // both gets them. A cache would keep them from rank 0.
-  Scenario& sweep = add(all, "malloc.sweep+allocate",
-                        {{heap::kAllocate, 917'000, 0}},
-                        {{{heap::kAllocateLast, 60'000, 0}},
-                         {{heap::kAllocateLast, kHalfSpan, 0}}});
+  Scenario& sweep =
+      add(all, "malloc.sweep+allocate", {{heap::kAllocate, 917'000, 0}},
+          {{{heap::kAllocateLast, 60'000, 0}},
+           {{heap::kAllocateLast, kHalfSpan, 0}}});
   sweep.before1 = {half, {heap::kFree, 0, 1}};
   sweep.has_cache = sweep.is_warm = false;
   const Operation run{heap::kAllocate, kRun, 0};
   const Operation large{heap::kAllocate, kLarge, 0};
   const Operation small{heap::kAllocate, kSmall, 0};
-  const Operation trim{heap::kTrim, 0, 0};
   add_heap(all, "mixed.run+small", {}, {{run}, {small}});
   add_heap(all, "mixed.large+run", {run}, {{large}, {free0}});
   add_heap(all, "mixed.half+quarter", {half, half}, {{free0, quarter}, {half}});
@@ -135,18 +137,20 @@ void add_workspaces(Scenarios& all) {
   const Operation write_far{workspace::kWrite, workspace::word_number(1), 2};
   const Operation read{workspace::kRead, 0, 0};
   const Operation read_far{workspace::kRead, workspace::word_number(1), 0};
-  const Operations zeros = {
-      {workspace::kWrite, 0, 0},
-      {workspace::kWrite, workspace::word_number(1), 0}};
-  add(all, "workspace.write+read", zeros, {{write, write_far}, {read_far, read}});
+  const Operations zeros = {{workspace::kWrite, 0, 0},
+                            {workspace::kWrite, workspace::word_number(1), 0}};
+  add(all, "workspace.write+read", zeros,
+      {{write, write_far}, {read_far, read}});
   add(all, "workspace.write+write", zeros,
       {{write, read_far}, {write_far, read}});
   add(all, "workspace.three_ranks", zeros,
       {{write, read_far}, {write_far, read}, {read, read_far}});
   const Operation create{workspace::kCreate, 16, 1};
   add(all, "workspace.create", zeros, {{create}, {create}});
-  add(all, "workspace.create.three_ranks", zeros, {{create}, {create}, {create}});
-  add(all, "workspace.create.again", zeros, {{create, create}, {create, create}});
+  add(all, "workspace.create.three_ranks", zeros,
+      {{create}, {create}, {create}});
+  add(all, "workspace.create.again", zeros,
+      {{create, create}, {create, create}});
   add(all, "workspace.create.otherwise", zeros,
       {{{workspace::kCreate, 16, 0}}, {{workspace::kCreate, 32, 0}}});
   add(all, "workspace.create.then_right", zeros,

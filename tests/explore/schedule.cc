@@ -93,8 +93,11 @@ std::uint64_t World::signature() const {
 /// The default order: the rank that went on last goes on; its programs before
 /// its chains, and these in the order of posting, and the library's thread
 /// last. When it cannot go on, any other rank may at no cost.
+/// Progress steps without a reason are no choice where no other process can go
+/// on.
 void World::collect(std::vector<Choice>& choices) {
   choices.clear();
+  bool has_reason = false;
   for (int turn = 0; turn < ranks(); ++turn) {
     const int rank = (last_strand_ + turn) % ranks();
     const std::size_t before = choices.size();
@@ -108,13 +111,18 @@ void World::collect(std::vector<Choice>& choices) {
         choices.push_back({number_of(chain), rank, 0});
       }
     }
-    if (is_ready(library(rank))) {
+    has_reason =
+        has_reason || choices.size() != before || is_ready(library(rank));
+    if (is_ready(library(rank)) || may_pass(library(rank))) {
       choices.push_back({library(rank).number, rank, 0});
     }
     const bool is_free = turn == 0 || choices.front().strand != last_strand_;
     for (std::size_t i = before; i < choices.size(); ++i) {
       choices[i].cost = i == before && is_free ? 0 : 1;
     }
+  }
+  if (!has_reason) {
+    choices.clear();
   }
 }
 
@@ -261,7 +269,8 @@ bool World::wait_over(const Task& task) const {
       return state.open.empty() || state.open.front() > wait.handle;
     case Wait::Kind::kChain: return chains_[wait.chain].has_arrived;
     case Wait::Kind::kWord:
-      return wait.is_signalled && *wait.word != wait.unlike;
+      return (wait.is_signalled || mode_.is_lively) &&
+             *wait.word != wait.unlike;
     case Wait::Kind::kEvent: return state.events != wait.seen;
     case Wait::Kind::kYield: return steps_ != wait.seen;
     case Wait::Kind::kMutex: return *static_cast<const int*>(wait.mutex) == 0;
@@ -280,6 +289,14 @@ bool World::is_ready(const Task& task) const {
           kind != Wait::Kind::kSteps);
 }
 
+/// Whether the library's thread may make a pass without an event. It makes one
+/// between two steps of others.
+bool World::may_pass(const Task& task) const {
+  return mode_.is_lively && task.wait.kind == Wait::Kind::kSteps &&
+         task.wait.seen != steps_ &&
+         !state_[static_cast<std::size_t>(task.rank)].steps.empty();
+}
+
 /// The body of the library's thread: the steps run again after each event of
 /// the rank.
 void World::run_steps(Task& task) {
@@ -293,6 +310,7 @@ void World::run_steps(Task& task) {
     }
     Wait wait;
     wait.kind = Wait::Kind::kSteps;
+    wait.seen = steps_;
     block(wait);
   }
 }

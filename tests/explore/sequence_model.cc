@@ -89,14 +89,36 @@ class SequenceModel : public TwoContainers {
 
   std::string text_of(const Operation& operation) const override {
     static constexpr const char* kNames[sequence::kCodes] = {
-        "push_back", "push_front", "pop_back", "pop_front", "take_back",
-        "take_front", "size", "empty", "capacity", "insert", "erase", "clear",
-        "reserve", "at", "push_back to 2", "assign 2 to 1", "assign 1 to 2",
-        "swap 1 and 2", "swap 2 and 1", "destroy",
-        "push_back to the destroyed one", "push_back of the other kind",
-        "push_back from nowhere", "remember the first",
-        "push_back of the first", "fill the heap", "copy 1", "copy 2",
-        "replace 1", "replace 2"};
+        "push_back",
+        "push_front",
+        "pop_back",
+        "pop_front",
+        "take_back",
+        "take_front",
+        "size",
+        "empty",
+        "capacity",
+        "insert",
+        "erase",
+        "clear",
+        "reserve",
+        "at",
+        "push_back to 2",
+        "assign 2 to 1",
+        "assign 1 to 2",
+        "swap 1 and 2",
+        "swap 2 and 1",
+        "destroy",
+        "push_back to the destroyed one",
+        "push_back of the other kind",
+        "push_back from nowhere",
+        "remember the first",
+        "push_back of the first",
+        "fill the heap",
+        "copy 1",
+        "copy 2",
+        "replace 1",
+        "replace 2"};
     return with_numbers(kNames[operation.code], operation);
   }
 
@@ -108,7 +130,8 @@ class SequenceModel : public TwoContainers {
   }
 
   /// Without memory nothing is pushed to a body that is full.
-  std::uint64_t push(Container& to, Container::iterator where,
+  std::uint64_t push(Container& to,
+                     Container::iterator where,
                      std::uint64_t element) const {
     if (!has_memory_ && to.size() == kFirstCapacity) {
       return kFailure;

@@ -10,10 +10,8 @@ using namespace sequence;
 
 const Operations kTwo = {{kPushBack, 1, 0}, {kPushBack, 2, 0}};
 /// A body of 64 bytes has room for four elements: the next one grows it.
-const Operations kFull = {{kPushBack, 1, 0},
-                          {kPushBack, 2, 0},
-                          {kPushBack, 3, 0},
-                          {kPushBack, 4, 0}};
+const Operations kFull = {
+    {kPushBack, 1, 0}, {kPushBack, 2, 0}, {kPushBack, 3, 0}, {kPushBack, 4, 0}};
 const Operation kPush{kPushBack, 10, 0};
 const Operation kTake{kTakeFront, 0, 0};
 const Operation kPop{kPopBack, 0, 0};
@@ -79,7 +77,9 @@ void add_both(Scenarios& all, const std::string& structure) {
 
 /// What programs may not do, and what fails.
 void add_wrong(Scenarios& all, const std::string& structure) {
-  const auto named = [&](const char* name) { return structure + "." + name; };
+  const auto named = [&](const char* name) {
+    return structure + "." + name;
+  };
   const Operation destroy{kDestroy, 0, 0};
   const Operation gone{kPushGone, 9, 0};
   add(all, named("reused"), {}, {{kPush, kInsertFirst}, {gone}}).variant =
@@ -93,11 +93,16 @@ void add_wrong(Scenarios& all, const std::string& structure) {
   add(all, named("from_nowhere+insert"), kTwo,
       {{kInsertFirst, kPop}, {{kPushNowhere, 0, 0}}});
   const Operations no_memory = joined(kFull, {{kFillHeap, 0, 0}});
-  add(all, named("no_memory.push_back+push_back"), no_memory, {{kPush}, {kPush}});
+  add(all, named("no_memory.push_back+push_back"), no_memory,
+      {{kPush}, {kPush}});
   add(all, named("no_memory.push_back+pop_back"), no_memory, {{kPush}, {kPop}});
   for (auto last = all.end() - 2; last != all.end(); ++last) {
     last->has_cache = last->is_warm = false;
   }
+  // An address that was read before a growth names old bytes, and no new block.
+  add(all, named("growth+first"), kFull,
+      {{kPush, {kPushOther, 5, 0}}, {{kAt, 0, 0}}})
+      .has_cache = false;
   // The source of a push is in the body of before the last growth, and this
   // push grows the body again.
   add(all, named("own_source+push_other"),
@@ -112,8 +117,7 @@ void add_sequences(Scenarios& all) {
   add_deque_pairs(all);
   add(all, "deque.three_ranks", {}, {{kPush}, {kPush}, {kTake}});
   add(all, "deque.twice", {}, {{kPush, kTake}, {kPush, kTake}});
-  add(all, "deque.three_twice", {},
-      {{kPush, kPush}, {kPush, kPush}, {kPush}});
+  add(all, "deque.three_twice", {}, {{kPush, kPush}, {kPush, kPush}, {kPush}});
   // The body is moved to its middle, and the offset of the first byte changes.
   add(all, "deque.move+first", joined(kFull, {kTake, kTake, kTake}),
       {{kPush}, {{kAt, 0, 0}}});

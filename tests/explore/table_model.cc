@@ -55,6 +55,7 @@ class TableModel : public Model {
         one_.clear();
         break;
       case table::kRecreate: two_.clear(); break;
+      case table::kSwapValues: std::swap(one_[key], one_[operation.b]); break;
       default: break;
     }
     return kNothing;
@@ -105,11 +106,14 @@ class TableModel : public Model {
 
   std::string text_of(const Operation& operation) const override {
     static constexpr const char* kNames[table::kCodes] = {
-        "insert", "remove", "find", "retrieve", "upsert_add8", "size", "empty",
-        "clear", "insert to 2", "remove from 2", "assign 2 to 1",
-        "assign my part of 2 to 1", "merge 2", "move 2", "swap", "walk",
-        "destroy", "create 2 again", "retain", "assign one", "merge one",
-        "move one", "clear one"};
+        "insert",        "remove",        "find",
+        "retrieve",      "upsert_add8",   "size",
+        "empty",         "clear",         "insert to 2",
+        "remove from 2", "assign 2 to 1", "assign my part of 2 to 1",
+        "merge 2",       "move 2",        "swap",
+        "walk",          "destroy",       "create 2 again",
+        "swap values",   "retain",        "assign one",
+        "merge one",     "move one",      "clear one"};
     return with_numbers(kNames[operation.code], operation);
   }
 
@@ -122,7 +126,9 @@ class TableModel : public Model {
   }
 
   /// An insert to a set does not tell whether the key was there.
-  std::uint64_t insert(Table& to, std::uint64_t key, std::uint64_t value) const {
+  std::uint64_t insert(Table& to,
+                       std::uint64_t key,
+                       std::uint64_t value) const {
     const bool is_new = to.emplace(key, is_set_ ? 0 : value).second;
     return is_set_ ? kNothing : is_new ? 1 : 0;
   }

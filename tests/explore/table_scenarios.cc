@@ -48,14 +48,17 @@ void add_whole(Scenarios& all, const std::string& structure) {
   add_pairs(all, structure + ".whole", 0, before,
             {{"swap", {kSwap, 0, 0}}, {"merge", {kMerge, 0, 0}}},
             {{"insert3", {kInsert, 3, 30}}, {"remove1", kRemove1}});
-  add_pairs(all, structure + ".walk", 0, kWith1,
+  add_pairs(all, structure + ".walk", 0,
+            {{kInsert, 1, 5}, {kInsertOther, 2, 8}},
             {{"walk", {kWalk, 0b0010, 0}}},
             {{"insert2", kInsert2},
              {"merge", {kMerge, 0, 0}},
              {"move", {kMove, 0, 0}}});
   // All ranks assign their parts, and the tables are spread differently.
   add(all, structure + ".assign_local",
-      {{kInsert, 1, 5}, {kInsert, 3, 6}, {kInsertOther, 1, 7},
+      {{kInsert, 1, 5},
+       {kInsert, 3, 6},
+       {kInsertOther, 1, 7},
        {kInsertOther, 2, 8}},
       {{{kAssignLocal, 0, 0}}, {{kAssignLocal, 0, 0}}})
       .variant = kAllRanks | kReversed;
@@ -72,8 +75,8 @@ void add_whole(Scenarios& all, const std::string& structure) {
 void add_reuses(Scenarios& all) {
   const auto add_one = [&](const char* name, std::uint64_t variant,
                            const Operations& changes, const Operations& reads) {
-    Scenario& scenario = add(all, std::string("map.") + name, kWith1,
-                             {changes, reads});
+    Scenario& scenario =
+        add(all, std::string("map.") + name, kWith1, {changes, reads});
     scenario.variant = variant;
     // Without a cache, the block that was freed is the next that is allocated.
     scenario.has_cache = variant == 0;
@@ -84,9 +87,9 @@ void add_reuses(Scenarios& all) {
   add_one("reuse_keys+retrieve", kLargeKeys, again, {kRetrieve1});
   add_one("reuse_values+retrieve", kLargeValues, again, {kRetrieve1});
   add_one("again+retrieve", kLargeValues, {kRemove1, kInsert1}, {kRetrieve1});
-  for (const Named& whole : {Named{"assign", {kAssign, 0, 0}},
-                             Named{"merge", {kMerge, 0, 0}},
-                             Named{"move", {kMove, 0, 0}}}) {
+  for (const Named& whole :
+       {Named{"assign", {kAssign, 0, 0}}, Named{"merge", {kMerge, 0, 0}},
+        Named{"move", {kMove, 0, 0}}}) {
     Scenario& scenario =
         add(all, std::string("map.reuse_values+") + whole.name,
             {{kInsertOther, 1, 5}},
@@ -112,6 +115,10 @@ void add_tables(Scenarios& all) {
   add(all, "map.threads", kWith1, {{kUpsert1}, {kUpsert1}}).threads = {
       {kUpsert1}};
   add_bypasses(all, "map", kWith1, kUpsert1);
+  // The example of docs/testing.md. Its operation has a race.
+  add(all, "map.example.swap_values+upsert", {{kInsert, 1, 5}, {kInsert, 2, 6}},
+      {{{kSwapValues, 1, 2}}, {kUpsert1}})
+      .is_apart = true;
 }
 
 }  // namespace explore

@@ -106,7 +106,7 @@ void World::start_job() {
       snapshot_.add(range.begin, range.bytes);
     }
   }
-  run_plainly([this](int rank) {
+  const End end = run_plainly([this](int rank) {
     const InRank inside(true);
     for (const acpx_module_t& module :
          modules_[static_cast<std::size_t>(rank)]) {
@@ -115,6 +115,10 @@ void World::start_job() {
       }
     }
   });
+  if (end != End::kDone) {
+    std::fputs("explore: a module does not start\n", stderr);
+    std::exit(1);
+  }
 }
 
 void World::add_direct(int module, std::uint64_t offset, std::uint64_t bytes) {
@@ -129,7 +133,7 @@ void World::add_private(int module, std::uint64_t offset, std::uint64_t bytes) {
   private_.push_back({begin, begin + bytes});
 }
 
-void World::run_plainly(const std::function<void(int)>& body) {
+End World::run_plainly(const std::function<void(int)>& body) {
   const Mode mode = mode_;
   const bool was_ordering = is_ordering_;
   mode_ = Mode{};
@@ -141,11 +145,7 @@ void World::run_plainly(const std::function<void(int)>& body) {
   const End end = go_on(chooser);
   mode_ = mode;
   is_ordering_ = was_ordering;
-  if (end != End::kDone) {
-    std::fprintf(stderr, "explore: a phase of all ranks did not end (%d)\n",
-                 static_cast<int>(end));
-    std::abort();
-  }
+  return end;
 }
 
 End World::run_long(const std::function<void(int)>& body,

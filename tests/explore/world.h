@@ -16,23 +16,13 @@
 #include "explore/fiber.h"
 #include "explore/happens_before.h"
 #include "explore/memory.h"
+#include "explore/mode.h"
 #include "explore/rank_image.h"
 #include "explore/snapshot.h"
 #include "explore/step_watcher.h"
 #include "explore/trace.h"
 
 namespace explore {
-
-/// Properties of the network below the ranks.
-struct Mode {
-  /// A chain is done when acpx_post returns, as where ranks share memory.
-  bool is_near = false;
-  /// Copies go word by word, and others may act between two words.
-  bool is_torn = false;
-  /// Words of a put, or of a get, go from the last to the first.
-  bool has_backward_puts = false;
-  bool has_backward_gets = false;
-};
 
 using Microseconds = std::uint64_t;
 
@@ -116,14 +106,15 @@ class World {
   }
 
   Memory& memory() { return memory_; }
+
   const Memory& memory() const { return memory_; }
 
   /// Starts the modules of all ranks.
   void start_job();
 
   /// Runs a function on all ranks, one after the other wherever that is
-  /// possible. Aborts when they do not end.
-  void run_plainly(const std::function<void(int)>& body);
+  /// possible.
+  [[nodiscard]] End run_plainly(const std::function<void(int)>& body);
 
   /// Runs a function on all ranks with a network of `mode`. A schedule may have
   /// any length. For programs that are too long to be explored.
@@ -146,8 +137,8 @@ class World {
   /// Words of a rank's memory that no other rank touches.
   void add_private(int module, std::uint64_t offset, std::uint64_t bytes);
 
-  /// Puts the snapshot back and runs one schedule of the programs. Programs 0 to
-  /// ranks() - 1 are those of the ranks, and then those of further threads.
+  /// Puts the snapshot back and runs one schedule of the programs. Programs 0
+  /// to ranks() - 1 are those of the ranks, and then those of further threads.
   End run(const std::function<void(int)>& body, Chooser& chooser);
 
   /// The steps of the newest schedule; null: they are not recorded.
@@ -261,10 +252,11 @@ class World {
     std::vector<acpx_op_t> ops;
     bool is_copy = false;  ///< One step, between any two ranks.
     std::size_t step = 0;
-    std::size_t done = 0;       ///< Words of a torn copy.
-    std::size_t looked_at = 0;  ///< Step that `seen` is about.
-    std::vector<bool> seen;     ///< Words that are contended.
-    bool is_backwards = false;  ///< The order of these words.
+    std::size_t done = 0;                 ///< Units of a torn copy.
+    std::size_t looked_at = 0;            ///< Step that `seen` is about.
+    std::size_t unit = 8;                 ///< Bytes that are copied at once.
+    std::vector<std::uint32_t> arranged;  ///< Units in the order of copying.
+    std::vector<bool> seen;               ///< These units that are contended.
     bool has_arrived = false;   ///< Results are there, the handle is complete.
     bool is_held = false;       ///< It repeats the chain before, see hold().
     std::uint64_t held_at = 0;  ///< foreign_writes() when it was posted.
@@ -299,6 +291,7 @@ class World {
   void run_task(Task& task);
   void block(const Wait& wait);
   bool is_ready(const Task& task) const;
+  bool may_pass(const Task& task) const;
   bool may_step(const Chain& chain) const;
   void run_steps(Task& task);
 
@@ -358,7 +351,8 @@ class World {
                    const void* from,
                    std::size_t bytes);
   void arrive(std::size_t number);
-  void look_at_words(Chain& chain) const;
+  void arrange(Chain& chain, Arrangement arrangement) const;
+  void look_at_units(Chain& chain) const;
   bool is_visible(Chain& chain) const;
 
   // accesses.cc

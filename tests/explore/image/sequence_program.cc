@@ -86,9 +86,7 @@ std::uint64_t taken(int result) {
 
 /// Operations at the front, and takes. The element of a push lies in starter
 /// memory, and a taken one arrives there. False: no such operation.
-bool Deques::run_more(Handle deque,
-                      std::uint16_t code,
-                      std::uint64_t& result) {
+bool Deques::run_more(Handle deque, std::uint16_t code, std::uint64_t& result) {
   result = kNothing;
   switch (code) {
     case sequence::kPushFront:
@@ -150,8 +148,8 @@ class SequenceProgram : public Program {
       case sequence::kSize: result = Api::size(one_) / kElement; break;
       case sequence::kEmpty: result = Api::empty(one_) != 0 ? 1 : 0; break;
       case sequence::kCapacity:
-        result = Api::capacity(one_) >= operation.a * kElement ? kNothing
-                                                                : kFailure;
+        result =
+            Api::capacity(one_) >= operation.a * kElement ? kNothing : kFailure;
         break;
       case sequence::kInsert:
         Api::insert(position(operation.b), own_ga(kSource), kElement);

@@ -2,6 +2,7 @@
 // each, repeated to the size that the variant asks for.
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 
 #include "acp/map.h"
 #include "acp/set.h"
@@ -119,7 +120,7 @@ class TableProgram : public Program {
     one_ = handle_of(handles.first, count);
     two_ = handle_of(handles.second, is_reversed ? 2 : count);
     key_words_ = (variant & table::kLargeKeys) != 0 ? 5 : 1;
-    value_words_ = !Api::kHasValues                         ? 0
+    value_words_ = !Api::kHasValues                       ? 0
                    : (variant & table::kLargeValues) != 0 ? 8
                                                           : 1;
   }
@@ -137,9 +138,7 @@ class TableProgram : public Program {
         result = Api::find(one_, key).elem != ACP_GA_NULL ? 1 : 0;
         break;
       case table::kRetrieve: result = retrieve(key); break;
-      case table::kUpsert:
-        result = Api::upsert(one_, key, operation.b);
-        break;
+      case table::kUpsert: result = Api::upsert(one_, key, operation.b); break;
       case table::kSize: result = Api::size(one_); break;
       case table::kEmpty: result = Api::empty(one_) != 0 ? 1 : 0; break;
       case table::kClear: Api::clear(one_); break;
@@ -153,6 +152,7 @@ class TableProgram : public Program {
       case table::kWalk: result = walk(operation.a); break;
       case table::kDestroy: Api::destroy(one_); break;
       case table::kRecreate: two_ = recreated(); break;
+      case table::kSwapValues: swap_values(operation.a, operation.b); break;
       default: return kFailure;
     }
     return unless_failed(result);
@@ -229,6 +229,19 @@ class TableProgram : public Program {
       met |= std::uint64_t{1} << key;
     }
     return met == wanted ? kNothing : kFailure;
+  }
+
+  /// Exchanges the values of two keys. Another rank may change a value between
+  /// the two halves: that is the race of the example.
+  void swap_values(std::uint64_t one, std::uint64_t two) {
+    const std::uint64_t old_one = retrieve(filled(kKey, key_words_, one));
+    const std::uint64_t old_two = retrieve(filled(kKey, key_words_, two));
+    for (const auto& [key, value] :
+         {std::pair{one, old_two}, std::pair{two, old_one}}) {
+      const acp_element_t at = filled(kKey, key_words_, key);
+      Api::remove(one_, at);
+      Api::insert(one_, {at, filled(kValue, value_words_, value)});
+    }
   }
 
   /// Destroys the second table and creates another, which may get its memory.
