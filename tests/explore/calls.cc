@@ -1,6 +1,5 @@
-// What the functions of acp.h and acp/extension.h do in a World, but for the
-// operations: waits, barriers, progress steps and settings. Called by
-// fake_acp.cc, in a fiber.
+// Waits, barriers, progress steps and settings: all functions of acp.h and
+// acp/extension.h but the operations. Called by fake_acp.cc, in a fiber.
 #include <algorithm>
 
 #include "explore/arena.h"

@@ -46,7 +46,7 @@ void Fairness::clear() {
   broken_.clear();
 }
 
-/// What a word of the structures' module is.
+/// Tells what a word of the structures' module is for.
 Fairness::Word Fairness::word_at(acp_ga_t ga) const {
   const int rank = world_.memory().rank_of(ga);
   const std::uint64_t offset = ga - world_.module_ga(module_, rank);

@@ -77,7 +77,7 @@ class Search {
 
   const std::vector<Call>& calls_;
   const std::vector<std::uint64_t>* content_;
-  std::vector<std::vector<Operation>> parts_;  ///< Of each call.
+  std::vector<std::vector<Operation>> parts_;  ///< Parts of each call.
   std::vector<std::size_t> placed_;            ///< Parts that have a place.
 };
 

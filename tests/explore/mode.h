@@ -1,4 +1,4 @@
-// What the network below the ranks does, and what it leaves open.
+// The properties of the network below the ranks.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Mode {
   std::size_t unit_bytes = 8;
   Arrangement puts = Arrangement::kForwards;
   Arrangement gets = Arrangement::kForwards;
-  std::uint64_t seed = 0;  ///< Of the arrangements kAny.
+  std::uint64_t seed = 0;  ///< Chooses the arrangements of kAny.
   /// A waiter may see a change that came without a signal at once, and progress
   /// steps may run without a reason.
   bool is_lively = false;

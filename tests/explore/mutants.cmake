@@ -2,8 +2,8 @@
 # an exploration fail, or the explorer would not see such an error. The product is
 # compiled from src alone.
 
-# explore_mutant(NAME FILE SCENARIO MODE OLD NEW [OPTION...]): replaces OLD by NEW
-# in a file of src/middle. OPTIONs go to the explorer. The text has to be there exactly once, so a mutant is never empty.
+# explore_mutant(NAME FILE SCENARIO MODE OLD NEW): replaces OLD by NEW in a file of
+# src/middle. The text has to be there exactly once, so a mutant is never empty.
 # When FILE is a header, the sources of its folder and of the scenario's structure
 # are compiled with the mutant of it. The scenario calls no others that use it.
 function(explore_mutant name file scenario mode old new)
@@ -51,7 +51,7 @@ function(explore_mutant name file scenario mode old new)
   add_custom_target(${target}_images DEPENDS ${images})
   add_dependencies(explore_mutants ${target}_images)
   add_test(NAME explore.mutant.${name}
-    COMMAND explore ${scenario} --mode ${mode} ${ARGN} --wants failure
+    COMMAND explore ${scenario} --mode ${mode} --wants failure
       --image ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name})
   set_tests_properties(explore.mutant.${name} PROPERTIES
     TIMEOUT 120 LABELS explore)
@@ -125,7 +125,7 @@ explore_mutant(starvation structure/wait_queue.cc
   "  has_others_ = tail != 0 && tail != me_;"
   "  has_others_ = false;")
 
-# The same for a vector.
+# A change leaves a vector to newcomers, although it knows of waiters.
 explore_mutant(vector_starvation vector/vector.cc
   vector.bypass near
   "const bool is_left = use_ == Use::kChange && turn_.has_others();"
@@ -133,11 +133,10 @@ explore_mutant(vector_starvation vector/vector.cc
 
 # A front that finds another table keeps its place in the queue.
 explore_mutant(front_of_other_table_stays table/locked_buckets.cc
-  map.swap.three_ranks near
+  map.whole.swap+remove1 near
   "      turn_.give_up();
       return Answer::kOtherTable;"
-  "      return Answer::kOtherTable;"
-  --bound 1)
+  "      return Answer::kOtherTable;")
 
 # A front does not see that its bucket is another table's now.
 explore_mutant(front_ignores_swap table/locked_buckets.cc

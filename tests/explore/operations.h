@@ -28,13 +28,13 @@ enum Code : std::uint16_t {
   kClear,
   kReserve,     ///< a: elements.
   kAt,          ///< Returns the element at a position, read from its address.
-  kPushOther,   ///< To the second.
+  kPushOther,   ///< Pushes to the second.
   kAssign,      ///< The second to the first. b: a number for the copy.
   kAssignBack,  ///< The first to the second. b: a number for the copy.
   kSwap,
   kSwapBack,  ///< Names the second first.
   kDestroy,
-  kPushGone,     ///< To the structure that had the first one's control.
+  kPushGone,     ///< Pushes to the structure that had the first one's control.
   kPushAsOther,  ///< A function of the other kind of structure.
   kPushNowhere,  ///< From an address of rank b that does not exist.
   kRemember,     ///< Keeps the address of the first element.

@@ -1,4 +1,4 @@
-// What the lists of scenarios share, and those of heaps, workspaces and
+// Helpers of the lists of scenarios, and the lists of heaps, workspaces and
 // channels.
 #include "explore/scenarios.h"
 

@@ -75,7 +75,7 @@ void add_both(Scenarios& all, const std::string& structure) {
              {"size", {kSize, 0, 0}}});
 }
 
-/// What programs may not do, and what fails.
+/// Adds what programs may not do, and what fails.
 void add_wrong(Scenarios& all, const std::string& structure) {
   const auto named = [&](const char* name) {
     return structure + "." + name;

@@ -1,4 +1,4 @@
-// What the World tells about the steps of a schedule.
+// The interface by which the World tells about the steps of a schedule.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace explore {
 
 /// A put8 or an atomic that has happened at its target.
 struct WordChange {
-  const void* thread;  ///< That has posted it.
-  int rank;            ///< Of the thread.
+  const void* thread;  ///< The thread that has posted it.
+  int rank;            ///< The rank of the thread.
   const acpx_op_t& op;
   std::uint64_t old;  ///< Content of the word before.
   const std::vector<acpx_op_t>& chain;
