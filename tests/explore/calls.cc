@@ -164,7 +164,7 @@ int World::barrier() {
 void World::yield() {
   Wait wait;
   wait.kind = Wait::Kind::kYield;
-  wait.seen = steps_;
+  wait.seen = steps_ - passes_;
   block(wait);
 }
 

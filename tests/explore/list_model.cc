@@ -23,7 +23,6 @@ class ListModel : public TwoContainers {
   /// Changes the lists as the headers of acp say.
   std::uint64_t run(const Operation& operation) override {
     const std::uint64_t a = operation.a;
-    const std::uint64_t b = operation.b;
     const auto found = std::find(one.begin(), one.end(), kept_);
     switch (operation.code) {
       case list::kPushBack: one.push_back(a); break;
@@ -75,25 +74,15 @@ class ListModel : public TwoContainers {
       case list::kSwapBack: std::swap(one, two); break;
       case list::kSplice: splice(one, two); break;
       case list::kSpliceBack: splice(two, one); break;
-      case list::kCopyFirst: keep(b, one); break;
-      case list::kCopySecond: keep(b, two); break;
-      case list::kReplaceFirst: replace(one, b); break;
-      case list::kReplaceSecond: replace(two, b); break;
-      default: break;
+      default: run_part(operation);
     }
     return kNothing;
   }
 
-  /// An assign copies the source, whose lock is free again before the
-  /// destination is locked.
   std::vector<Operation> parts(const Operation& operation) const override {
     switch (operation.code) {
-      case list::kAssign:
-        return {{list::kCopySecond, 0, operation.b},
-                {list::kReplaceFirst, 0, operation.b}};
-      case list::kAssignBack:
-        return {{list::kCopyFirst, 0, operation.b},
-                {list::kReplaceSecond, 0, operation.b}};
+      case list::kAssign: return assign_first(operation.b);
+      case list::kAssignBack: return assign_second(operation.b);
       default: return {operation};
     }
   }
@@ -132,11 +121,7 @@ class ListModel : public TwoContainers {
                                                          "sort, and push to 2",
                                                          "empty",
                                                          "insert 8 bytes",
-                                                         "bytes",
-                                                         "copy 1",
-                                                         "copy 2",
-                                                         "replace 1",
-                                                         "replace 2"};
+                                                         "bytes"};
     return with_numbers(kNames[operation.code], operation);
   }
 

@@ -140,6 +140,16 @@ std::vector<std::uint64_t> TwoContainers::dump() const {
   return all;
 }
 
+void TwoContainers::run_part(const Operation& part) {
+  switch (part.code) {
+    case kCopyFirst: copies_[part.b] = one; break;
+    case kCopySecond: copies_[part.b] = two; break;
+    case kReplaceFirst: one = copies_[part.b]; break;
+    case kReplaceSecond: two = copies_[part.b]; break;
+    default: break;
+  }
+}
+
 std::unique_ptr<Model> new_model(const std::string& structure) {
   if (structure == "deque") return deque_model();
   if (structure == "vector") return vector_model();

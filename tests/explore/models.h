@@ -30,16 +30,32 @@ class TwoContainers : public Model {
  protected:
   using Container = std::deque<std::uint64_t>;
 
-  void keep(std::uint64_t number, const Container& from) {
-    copies_[number] = from;
+  /// The parts of an assign to the first, or to the second: the source is
+  /// copied, and is free again before the destination changes. `copy` is the
+  /// number of that copy.
+  static std::vector<Operation> assign_first(std::uint64_t copy) {
+    return {{kCopySecond, 0, copy}, {kReplaceFirst, 0, copy}};
   }
 
-  void replace(Container& to, std::uint64_t number) { to = copies_[number]; }
+  static std::vector<Operation> assign_second(std::uint64_t copy) {
+    return {{kCopyFirst, 0, copy}, {kReplaceSecond, 0, copy}};
+  }
+
+  /// Does such a part. Does nothing for other operations.
+  void run_part(const Operation& part);
 
   Container one;
   Container two;
 
  private:
+  /// Numbers behind those of operations.h.
+  enum Part : std::uint16_t {
+    kCopyFirst = 1000,
+    kCopySecond,
+    kReplaceFirst,
+    kReplaceSecond
+  };
+
   std::map<std::uint64_t, Container> copies_;
 };
 

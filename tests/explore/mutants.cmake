@@ -41,14 +41,7 @@ function(explore_mutant name file scenario mode old new)
     target_include_directories(${target} BEFORE PRIVATE ${root})
   endif()
   target_link_options(${target} PRIVATE -Wl,--strip-debug)
-  set(images)
-  foreach(rank IN ITEMS 0 1 2)
-    set(image ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}${rank}.so)
-    add_custom_command(OUTPUT ${image} DEPENDS ${target}
-      COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:${target}> ${image})
-    list(APPEND images ${image})
-  endforeach()
-  add_custom_target(${target}_images DEPENDS ${images})
+  explore_copy_image(${target} mutants/${name} ${target}_images)
   add_dependencies(explore_mutants ${target}_images)
   add_test(NAME explore.mutant.${name}
     COMMAND explore ${scenario} --mode ${mode} --wants failure

@@ -40,11 +40,6 @@ enum Code : std::uint16_t {
   kRemember,     ///< Keeps the address of the first element.
   kPushKept,     ///< From the address kept.
   kFillHeap,     ///< Leaves no memory for a growth.
-  // Parts of kAssign and kAssignBack, in the model alone. b: as there.
-  kCopyFirst,
-  kCopySecond,
-  kReplaceFirst,
-  kReplaceSecond,
   kCodes
 };
 
@@ -125,11 +120,6 @@ enum Code : std::uint16_t {
   kEmpty,
   kInsertShort,  ///< An element of 8 bytes at the end, which is kept.
   kBytes,        ///< Returns the size of the element kept.
-  // Parts of kAssign and kAssignBack, in the model alone. b: as there.
-  kCopyFirst,
-  kCopySecond,
-  kReplaceFirst,
-  kReplaceSecond,
   kCodes
 };
 

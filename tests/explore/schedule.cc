@@ -73,13 +73,16 @@ End World::go_on(Chooser& chooser) {
 }
 
 /// Two schedules with equal signatures are in one state. The order of dependent
-/// steps does not decide the time, and the processes that are held. Both are
-/// added.
+/// steps does not decide the time, the processes that are held, and the passes
+/// that may be made without a reason. These are added.
 std::uint64_t World::signature() const {
   std::uint64_t sum = order_.signature() + mixed(time_ + 1);
   for (const auto& task : tasks_) {
     if (task->wait.kind == Wait::Kind::kYield && !is_ready(*task)) {
       sum += mixed(task->number + 1000);
+    }
+    if (may_pass(*task)) {
+      sum += mixed(task->number + 3000);
     }
   }
   for (const std::size_t chain : flying_) {
@@ -189,6 +192,7 @@ bool World::pass_time() {
 void World::execute(std::uint32_t process) {
   if (process < tasks_.size()) {
     note_step(process, tasks_[process]->rank);
+    passes_ += is_ready(*tasks_[process]) ? 0 : 1;
     run_task(*tasks_[process]);
   } else {
     step_chain(process - tasks_.size());
@@ -272,7 +276,7 @@ bool World::wait_over(const Task& task) const {
       return (wait.is_signalled || mode_.is_lively) &&
              *wait.word != wait.unlike;
     case Wait::Kind::kEvent: return state.events != wait.seen;
-    case Wait::Kind::kYield: return steps_ != wait.seen;
+    case Wait::Kind::kYield: return steps_ - passes_ != wait.seen;
     case Wait::Kind::kMutex: return *static_cast<const int*>(wait.mutex) == 0;
     case Wait::Kind::kBarrier: return barriers_ != wait.seen;
     case Wait::Kind::kSteps:
@@ -290,10 +294,11 @@ bool World::is_ready(const Task& task) const {
 }
 
 /// Whether the library's thread may make a pass without an event. It makes one
-/// between two steps of others.
+/// between two steps that are no such passes, or two ranks would go on so for
+/// ever.
 bool World::may_pass(const Task& task) const {
   return mode_.is_lively && task.wait.kind == Wait::Kind::kSteps &&
-         task.wait.seen != steps_ &&
+         task.wait.seen != steps_ - passes_ &&
          !state_[static_cast<std::size_t>(task.rank)].steps.empty();
 }
 
@@ -310,7 +315,7 @@ void World::run_steps(Task& task) {
     }
     Wait wait;
     wait.kind = Wait::Kind::kSteps;
-    wait.seen = steps_;
+    wait.seen = steps_ - passes_;
     block(wait);
   }
 }

@@ -49,10 +49,6 @@ class SequenceModel : public TwoContainers {
       case sequence::kClear: one.clear(); break;
       case sequence::kSwap:
       case sequence::kSwapBack: std::swap(one, two); break;
-      case sequence::kCopyFirst: keep(b, one); break;
-      case sequence::kCopySecond: keep(b, two); break;
-      case sequence::kReplaceFirst: replace(one, b); break;
-      case sequence::kReplaceSecond: replace(two, b); break;
       case sequence::kFillHeap: has_memory_ = false; break;
       case sequence::kDestroy:
         is_destroyed_ = true;
@@ -61,21 +57,15 @@ class SequenceModel : public TwoContainers {
       case sequence::kPushGone:
       case sequence::kPushAsOther:
       case sequence::kPushNowhere: return kFailure;
-      default: break;
+      default: run_part(operation);
     }
     return kNothing;
   }
 
-  /// An assign copies the source, which is free again before the destination
-  /// changes.
   std::vector<Operation> parts(const Operation& operation) const override {
     switch (operation.code) {
-      case sequence::kAssign:
-        return {{sequence::kCopySecond, 0, operation.b},
-                {sequence::kReplaceFirst, 0, operation.b}};
-      case sequence::kAssignBack:
-        return {{sequence::kCopyFirst, 0, operation.b},
-                {sequence::kReplaceSecond, 0, operation.b}};
+      case sequence::kAssign: return assign_first(operation.b);
+      case sequence::kAssignBack: return assign_second(operation.b);
       default: return {operation};
     }
   }
@@ -114,11 +104,7 @@ class SequenceModel : public TwoContainers {
         "push_back from nowhere",
         "remember the first",
         "push_back of the first",
-        "fill the heap",
-        "copy 1",
-        "copy 2",
-        "replace 1",
-        "replace 2"};
+        "fill the heap"};
     return with_numbers(kNames[operation.code], operation);
   }
 

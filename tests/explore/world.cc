@@ -184,6 +184,7 @@ void World::reset() {
   flying_.clear();
   chain_count_ = 0;
   steps_ = 0;
+  passes_ = 0;
   writes_ = 0;
   barriers_ = 0;
   at_barrier_ = 0;

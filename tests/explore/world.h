@@ -398,6 +398,7 @@ class World {
   Trace* trace_ = nullptr;
   StepWatcher* watcher_ = nullptr;
   std::uint64_t steps_ = 0;
+  std::uint64_t passes_ = 0;  ///< Steps that were passes without a reason.
   std::uint64_t writes_ = 0;  ///< Steps that wrote.
   std::uint64_t barriers_ = 0;
   int at_barrier_ = 0;
