@@ -236,6 +236,11 @@ bool World::copy_bytes(Chain& chain,
     has_seen = has_seen || chain.seen[end];
     ++end;
   }
+  // Each unit is a step when all words are contended.
+  for (std::size_t more = chain.done + 1; more < end; ++more) {
+    note_step(number_of(static_cast<std::size_t>(&chain - chains_.data())),
+              chain.rank);
+  }
   while (chain.done < end) {
     const std::size_t at = order[chain.done] * chain.unit;
     std::size_t some = chain.unit;

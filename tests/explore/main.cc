@@ -77,9 +77,11 @@ void report(Exploration& exploration,
     death = " --death " + std::to_string(options.victim) + ":" +
             std::to_string(options.death);
   }
-  std::printf("  again: explore %s --mode %s%s --replay %s\n",
+  const std::string seed =
+      options.mode == "any" ? " --seed " + std::to_string(options.seed) : "";
+  std::printf("  again: explore %s --mode %s%s%s --replay %s\n",
               exploration.scenario().name.c_str(), options.mode.c_str(),
-              death.c_str(), text_of(departures).c_str());
+              seed.c_str(), death.c_str(), text_of(departures).c_str());
 }
 
 /// The outcome of a search.

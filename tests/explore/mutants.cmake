@@ -2,8 +2,9 @@
 # an exploration fail, or the explorer would not see such an error. The product is
 # compiled from src alone.
 
-# explore_mutant(NAME FILE SCENARIO MODE OLD NEW): replaces OLD by NEW in a file of
-# src/middle. The text has to be there exactly once, so a mutant is never empty.
+# explore_mutant(NAME FILE SCENARIO MODE OLD NEW [OPTION...]): replaces OLD by NEW
+# in a file of src/middle. OPTIONs go to the explorer. The text has to be there
+# exactly once, so a mutant is never empty.
 # When FILE is a header, the sources of its folder and of the scenario's structure
 # are compiled with the mutant of it. The scenario calls no others that use it.
 function(explore_mutant name file scenario mode old new)
@@ -44,7 +45,7 @@ function(explore_mutant name file scenario mode old new)
   explore_copy_image(${target} mutants/${name} ${target}_images)
   add_dependencies(explore_mutants ${target}_images)
   add_test(NAME explore.mutant.${name}
-    COMMAND explore ${scenario} --mode ${mode} --wants failure
+    COMMAND explore ${scenario} --mode ${mode} ${ARGN} --wants failure
       --image ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name})
   set_tests_properties(explore.mutant.${name} PROPERTIES
     TIMEOUT 120 LABELS explore)
@@ -258,6 +259,16 @@ explore_mutant(chain_is_not_awaited structure/chain.cc
   deque.push_back+push_back far
   "  return acpx_complete_timeout(handle, -1) == 0 || !is_end_of_job(acp_errno);"
   "  return true;")
+
+# A change takes half of a new push limit for the whole.
+explore_mutant(limit_is_torn vector/vector.cc
+  vector.full.push_back+pop_back any
+  "    const std::uint64_t* limit =
+        chain.get(call_.word(structure::kFieldWord + kPushLimit), 8);"
+  "    const std::uint64_t* limit =
+        chain.get(call_.word(structure::kFieldWord), structure::kFields * 8) +
+        kPushLimit;"
+  --seed 2 --limit 30000)
 
 # A growth without memory leaves the vector frozen.
 explore_mutant(growth_does_not_thaw vector/vector.cc

@@ -134,16 +134,19 @@ bool FrozenVector::wait_for_pushes(std::uint64_t reserved) {
   for (;;) {
     scratch_->clear();
     Chain chain(*scratch_);
-    const std::uint64_t* fields =
-        chain.get(call_.word(structure::kFieldWord), structure::kFields * 8);
+    // A get for each word: a larger copy may bring half of a new push limit.
+    const std::uint64_t* limit =
+        chain.get(call_.word(structure::kFieldWord + kPushLimit), 8);
+    const std::uint64_t* committed =
+        chain.get(call_.word(structure::kFieldWord + kCommitted), 8);
     if (!chain.run()) {
       return false;
     }
-    if (!is_limited && is_limit_of(fields[kPushLimit], version_)) {
-      valid = fields[kPushLimit] & Reservations::kBytesMask;
+    if (!is_limited && is_limit_of(*limit, version_)) {
+      valid = *limit & Reservations::kBytesMask;
       is_limited = true;
     }
-    shape.size = fields[kCommitted];
+    shape.size = *committed;
     if (is_limited && shape.size == valid) {
       return true;
     }
