@@ -29,6 +29,11 @@ bool is_frozen(std::uint64_t word) {
   return (word & Reservations::kFrozen) != 0;
 }
 
+/// Whether the lock is a vector's. Other locks are taken by a compare-and-swap.
+bool is_vector(const acpx_op_t& op) {
+  return op.opcode != ACPX_CAS8;
+}
+
 /// Whether the chain is that of a push: it reserves, or says where its
 /// reservation begins, before it freezes the vector.
 bool is_of_push(const std::vector<acpx_op_t>& chain, acp_ga_t sync) {
@@ -68,13 +73,12 @@ Fairness::Word Fairness::word_at(acp_ga_t ga) const {
 }
 
 /// Locks of buckets and of controls are taken by a compare-and-swap, and
-/// vectors by the bit `frozen`, or by clearing the bit `queued`.
+/// vectors by the bit `frozen`, or by clearing the bit `queued`. A push that
+/// has reserved waits no more for the lock.
 void Fairness::on_change(const WordChange& change) {
   const acpx_op_t& op = change.op;
   if (is_try(op, change.rank)) {
-    change.old == op.compare
-        ? take(change, false)
-        : static_cast<void>(wanted_[change.thread] = op.remote);
+    try_lock(change, change.old == op.compare);
     return;
   }
   const Word word = word_at(op.remote);
@@ -84,24 +88,16 @@ void Fairness::on_change(const WordChange& change) {
   if (word != Word::kSync) {
     return;
   }
-  switch (op.opcode) {
-    case ACPX_OR8:
-      is_frozen(change.old)
-          ? static_cast<void>(wanted_[change.thread] = op.remote)
-          : take(change, is_of_push(change.chain, op.remote));
-      break;
-    case ACPX_AND8:
-      if (is_frozen(change.old) && (change.old & Reservations::kQueued) != 0) {
-        take(change, is_of_push(change.chain, op.remote));
-      }
-      break;
-    case ACPX_ADD8:
-      // A push that has reserved waits no more for the lock.
-      is_frozen(change.old)
-          ? static_cast<void>(wanted_[change.thread] = op.remote)
-          : end_wait(change.thread);
-      break;
-    default: break;
+  const bool is_left =
+      is_frozen(change.old) && (change.old & Reservations::kQueued) != 0;
+  if (op.opcode == ACPX_OR8) {
+    try_lock(change, !is_frozen(change.old));
+  } else if (op.opcode == ACPX_AND8 && is_left) {
+    try_lock(change, true);
+  } else if (op.opcode == ACPX_ADD8 && is_frozen(change.old)) {
+    wanted_[change.thread] = op.remote;
+  } else if (op.opcode == ACPX_ADD8) {
+    end_wait(change.thread);
   }
 }
 
@@ -124,9 +120,15 @@ void Fairness::join(const WordChange& change) {
       {change.thread, change.rank, lock, static_cast<unsigned>(before)});
 }
 
-/// A thread has the lock now, and has passed all that wait for it.
-void Fairness::take(const WordChange& change, bool is_append) {
+/// A thread that has taken the lock has passed all that wait for it.
+void Fairness::try_lock(const WordChange& change, bool is_taken) {
+  if (!is_taken) {
+    wanted_[change.thread] = change.op.remote;
+    return;
+  }
   end_wait(change.thread);
+  const bool is_append =
+      is_vector(change.op) && is_of_push(change.chain, change.op.remote);
   for (Waiter& waiter : waiters_) {
     if (waiter.lock != change.op.remote) {
       continue;

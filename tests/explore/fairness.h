@@ -51,7 +51,7 @@ class Fairness : public StepWatcher {
   Word word_at(acp_ga_t ga) const;
   void join(const WordChange& change);
   void end_wait(const void* thread);
-  void take(const WordChange& change, bool is_append);
+  void try_lock(const WordChange& change, bool is_taken);
 
   const World& world_;
   const int module_;

@@ -228,6 +228,17 @@ bool is_wanted(const std::string& name, const std::string& pattern) {
   return false;
 }
 
+/// A scenario that runs apart has its group in its name, as "map.example.swap",
+/// and the pattern has to name it.
+bool is_chosen(const Scenario& scenario, const std::string& pattern) {
+  const std::size_t begin = scenario.name.find('.') + 1;
+  const std::size_t end =
+      std::min(scenario.name.find('.', begin), scenario.name.size());
+  const std::string group = scenario.name.substr(begin, end - begin);
+  return is_wanted(scenario.name, pattern) &&
+         (!scenario.is_apart || pattern.find(group) != std::string::npos);
+}
+
 Options options_in(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
@@ -283,12 +294,7 @@ int main(int argc, char** argv) {
     options.mode = modes.substr(at, end - at);
     at = end + 1;
     for (const explore::Scenario& scenario : explore::all_scenarios()) {
-      // "map.example", "deque.long": no test of a structure has these.
-      const std::size_t group = scenario.name.find('.') + 1;
-      const bool is_named =
-          !scenario.is_apart || options.pattern.find(scenario.name.substr(
-                                    group, 4)) != std::string::npos;
-      if (is_named && explore::is_wanted(scenario.name, options.pattern)) {
+      if (explore::is_chosen(scenario, options.pattern)) {
         const explore::Verdict verdict =
             explore::explore_one(scenario, options);
         is_good = is_good && verdict == explore::Verdict::kGood;
