@@ -70,3 +70,9 @@ for standard in c++17 c++20; do
   "$cxx" -std=$standard $flags -I "$include_dir" "${TMPDIR:-/tmp}/hpp_$$.cc"
   echo "qmp.hpp: $standard"
 done
+
+# tests/cpp has the headers below acp/cpp/, other compilers and what is refused.
+# shellcheck disable=SC2086
+printf '#include <acp/acp.hpp>\n#include <acp/acp.hpp>\n' |
+  "$cxx" -std=c++20 $flags -Wold-style-cast -I "$include_dir" -x c++ -
+echo "acp/acp.hpp: c++20"
