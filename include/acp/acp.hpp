@@ -4,7 +4,8 @@
 // Conventions, in addition to those of the C headers:
 //
 //  1. Elements are trivially copyable types: ranks exchange their bytes. Keys
-//     of sets and maps also have no padding, because keys are compared as bytes.
+//     of sets and maps also have no padding, because keys are compared as
+//     bytes.
 //  2. A failure is an exception, acp::error, with the code of acp_errno. The
 //     library has written its line before. Empty, full, absent and too late are
 //     answers: bool and std::optional.

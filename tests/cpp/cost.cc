@@ -27,7 +27,8 @@ void run_cpp(setting& s, const char* what) {
   const acp::global_ptr<std::uint64_t> word = s.words.ptr();
   std::uint64_t sum = 0;
   const auto repeat = [](const auto& call) {
-    for (std::uint64_t i = 0; i < kTimes; ++i) call(i);
+    for (std::uint64_t i = 0; i < kTimes; ++i)
+      call(i);
   };
   if (std::strcmp(what, "put8") == 0) {
     repeat([&](std::uint64_t i) { acp::async_put(word, i); });
@@ -54,7 +55,8 @@ void run_c(setting& s, const char* what) {
   const acp_vector_t vector = s.vector.handle();
   std::uint64_t sum = 0;
   const auto repeat = [](const auto& call) {
-    for (std::uint64_t i = 0; i < kTimes; ++i) call(i);
+    for (std::uint64_t i = 0; i < kTimes; ++i)
+      call(i);
   };
   if (std::strcmp(what, "put8") == 0) {
     repeat([&](std::uint64_t i) {
@@ -117,7 +119,8 @@ int main(int argc, char** argv) {
   }
   const acp::job job;
   setting s;
-  for (std::uint64_t i = 0; i < 500; ++i) s.map.insert(i, i);
+  for (std::uint64_t i = 0; i < 500; ++i)
+    s.map.insert(i, i);
   acp::get(s.words.ptr());  // makes the landing
   s.vector.reserve(1 << 16);
   measure(s, argv[1], argv[2]);

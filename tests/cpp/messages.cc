@@ -33,7 +33,8 @@ SPMD_CASE(cpp_channel, "channel: elements, messages, the end of the sender") {
   SPMD_NEEDS_RANKS(2);
   acp::channel<int> out(acp::rank(), right());
   acp::channel<int> in(left(), acp::rank());
-  for (int i = 0; i < 10; ++i) out.send(i * 100 + acp::rank());
+  for (int i = 0; i < 10; ++i)
+    out.send(i * 100 + acp::rank());
   for (int i = 0; i < 10; ++i) {
     EXPECT(in.receive() == i * 100 + left());
   }
@@ -49,7 +50,8 @@ SPMD_CASE(cpp_channel, "channel: elements, messages, the end of the sender") {
   EXPECT(in.receive(std::span(room)) == 3U);
   out.send(std::span<const int>());
   EXPECT_EQ(code_of([&] { (void)in.receive(); }), ACPX_INVALID_ARGUMENT);
-  for (int i = 0; i < 5; ++i) out.send(i);
+  for (int i = 0; i < 5; ++i)
+    out.send(i);
   acp::channel<int> moved = std::move(out);
   moved.close();
   int count = 0;
@@ -93,15 +95,13 @@ SPMD_CASE(cpp_names, "publish, lookup: pointers, values, handles, limits") {
   EXPECT_EQ(acp::get(theirs + 3), static_cast<double>(right()));
   acp::set<int> keys(10);
   EXPECT(acp::publish("keys " + mine, keys));
-  auto others =
-      acp::lookup<acp::set<int>>("keys of " + std::to_string(left()));
+  auto others = acp::lookup<acp::set<int>>("keys of " + std::to_string(left()));
   EXPECT(!others.is_owner());
   others.insert(5);
   acp::sync();
   EXPECT(keys.contains(5));
-  EXPECT(acp::lookup_for<acp::set<int>>("no keys",
-                                        std::chrono::milliseconds(20)) ==
-         std::nullopt);
+  EXPECT(acp::lookup_for<acp::set<int>>(
+             "no keys", std::chrono::milliseconds(20)) == std::nullopt);
   EXPECT_EQ(code_of([&] { acp::lookup<char>("field " + mine); }),
             ACPX_TOO_LARGE);
   EXPECT_EQ(code_of([] { acp::publish("", 1); }), ACPX_INVALID_ARGUMENT);

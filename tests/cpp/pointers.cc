@@ -106,9 +106,11 @@ SPMD_CASE(cpp_values, "get, put, *p, p[i]: values of 1 to 2,048 bytes") {
 SPMD_CASE(cpp_atomics, "atomics: of 4 and 8 bytes, and a pair in one word") {
   acp::registered<std::uint64_t> words(4);
   acp::registered<std::int32_t> halves(2);
+
   struct couple {
     std::uint32_t a, b;
   };
+
   acp::registered<couple> couples(1);
   const auto to = right_of(words.ptr());
   const auto half = right_of(halves.ptr());
@@ -178,7 +180,8 @@ SPMD_CASE(cpp_futures, "future: wait, limits, orders, then, failures") {
   acp::sync();
 }
 
-SPMD_CASE(cpp_signals, "put_signal, wait_word: the bytes come before the word") {
+SPMD_CASE(cpp_signals,
+          "put_signal, wait_word: the bytes come before the word") {
   acp::registered<std::uint64_t> words(16);
   const auto to = right_of(words.ptr());
   std::iota(words.data(), words.data() + 4, 100U);
@@ -231,9 +234,9 @@ SPMD_CASE(cpp_tasks, "task: co_await, many walks of one thread, failures") {
   const auto me = static_cast<std::size_t>(acp::rank());
   for (std::size_t i = 0; i < kNodes; ++i) {
     const bool is_last = me + 1 == all.size();
-    nodes[i] = {is_last ? nullptr
-                        : all[me + 1] + static_cast<std::ptrdiff_t>(i),
-                i * (me + 1)};
+    nodes[i] = {
+        is_last ? nullptr : all[me + 1] + static_cast<std::ptrdiff_t>(i),
+        i * (me + 1)};
   }
   acp::sync();
   const std::size_t factor = all.size() * (all.size() + 1) / 2;

@@ -1,4 +1,5 @@
-// Tests of acp.hpp: vectors, deques, lists, sets and maps, of all ranks at once.
+// Tests of acp.hpp: vectors, deques, lists, sets and maps, of all ranks at
+// once.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -152,13 +153,15 @@ SPMD_CASE(cpp_deque, "deque: each element is taken once, at both ends") {
     ++taken;
   }
   std::uint64_t all = 0;
-  for (const std::uint64_t part : spmd::gather(sum)) all += part;
+  for (const std::uint64_t part : spmd::gather(sum))
+    all += part;
   const std::uint64_t n = kEach * procs();
   EXPECT_EQ(all, n * (n - 1) / 2);
   EXPECT(work.empty());
   acp::sync();
   if (work.is_owner()) {
-    for (std::uint32_t i = 0; i < 4; ++i) work.push_back({0, i});
+    for (std::uint32_t i = 0; i < 4; ++i)
+      work.push_back({0, i});
     work.pop_front();
     work.pop_back();
     EXPECT_EQ(static_cast<record>(work[0]).number, 1U);
@@ -226,7 +229,8 @@ SPMD_CASE(cpp_set, "set: keys of all ranks, local walks") {
   EXPECT_EQ(all.size(), 50 + 50 * procs());
   EXPECT(all.contains({49, 49}) && !all.contains({49, 48}));
   std::set<record> walked;
-  for (const record& key : all) EXPECT(walked.insert(key).second);
+  for (const record& key : all)
+    EXPECT(walked.insert(key).second);
   EXPECT_EQ(walked.size(), all.size());
   std::uint64_t mine = 0;
   for (const record& key : all.local()) {
@@ -234,7 +238,8 @@ SPMD_CASE(cpp_set, "set: keys of all ranks, local walks") {
     ++mine;
   }
   std::uint64_t total = 0;
-  for (const std::uint64_t part : spmd::gather(mine)) total += part;
+  for (const std::uint64_t part : spmd::gather(mine))
+    total += part;
   EXPECT_EQ(total, 50 + 50 * procs());
   all.erase({me(), 1000});
   EXPECT(!all.contains({me(), 1000}));
@@ -277,12 +282,15 @@ SPMD_CASE(cpp_map, "map: insert, find, count, many at a time, walks") {
   acp::sync();
   EXPECT(all.find(key_of(1000)) == 41 * procs());
   std::uint64_t sum = 0;
-  for (const auto& [key, value] : all) sum += value;
+  for (const auto& [key, value] : all)
+    sum += value;
   EXPECT_EQ(sum, 39 * 40 / 2 + 41 * procs());
   std::uint64_t local = 0;
-  for (const auto& [key, value] : all.local()) local += value;
+  for (const auto& [key, value] : all.local())
+    local += value;
   std::uint64_t total = 0;
-  for (const std::uint64_t part : spmd::gather(local)) total += part;
+  for (const std::uint64_t part : spmd::gather(local))
+    total += part;
   EXPECT_EQ(total, sum);
   std::vector<std::pair<text, std::uint64_t>> pairs;
   std::vector<text> keys;

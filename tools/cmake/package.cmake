@@ -23,7 +23,7 @@ endfunction()
 # The pages and examples that the manuals and messages name.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/
   DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
-  PATTERN "*.md" PATTERN "examples/*.[ch]" PATTERN "examples/*.f90"
+  PATTERN "*.md" PATTERN "examples/*.[ch]" PATTERN "examples/*.cc" PATTERN "examples/*.f90"
   PATTERN "examples/*.macprun" PATTERN man EXCLUDE)
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/docs/examples/make_reads.sh
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

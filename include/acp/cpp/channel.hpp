@@ -111,8 +111,8 @@ class channel {
   /// Starts to send elements as one message; they stay until wait().
   request async_send(std::span<const T> values) {
     // acp_nbsend_ch only reads the buffer, though its parameter is not const.
-    return request(acp_nbsend_ch(ch_, const_cast<T*>(values.data()),
-                                 values.size_bytes()));
+    return request(
+        acp_nbsend_ch(ch_, const_cast<T*>(values.data()), values.size_bytes()));
   }
 
   /// Waits for a message of one element. None: the sender has closed the

@@ -40,9 +40,9 @@ namespace detail {
 inline int limit_of(std::chrono::nanoseconds time) {
   using std::chrono::milliseconds;
   const auto limit = std::chrono::ceil<milliseconds>(time);
-  return limit.count() < 0         ? 0
+  return limit.count() < 0               ? 0
          : limit > milliseconds(INT_MAX) ? INT_MAX
-                                   : static_cast<int>(limit.count());
+                                         : static_cast<int>(limit.count());
 }
 
 /// Waits for an operation and all before it. Throws the first failure among

@@ -102,8 +102,8 @@ class list : public detail::owner<acp_list_t, acp_destroy_list> {
   bool empty() const { return size() == 0; }
 
   iterator begin() const {
-    return iterator(detail::checked(
-        "acp_begin_list", [&] { return acp_begin_list(handle()); }));
+    return iterator(detail::checked("acp_begin_list",
+                                    [&] { return acp_begin_list(handle()); }));
   }
 
   iterator end() const { return iterator(acp_end_list(handle())); }
@@ -133,16 +133,15 @@ class list : public detail::owner<acp_list_t, acp_destroy_list> {
 
   /// Puts a new element in before `at`. Returns its position.
   iterator insert(iterator at, const T& value, int rank = acp_rank()) {
-    return iterator(
-        with(value, "acp_insert_list", [&](acp_element_t element) {
-          return acp_insert_list(at.it(), element, rank);
-        }));
+    return iterator(with(value, "acp_insert_list", [&](acp_element_t element) {
+      return acp_insert_list(at.it(), element, rank);
+    }));
   }
 
   /// Takes an element out. Returns the position behind it.
   iterator erase(iterator at) {
-    return iterator(detail::checked(
-        "acp_erase_list", [&] { return acp_erase_list(at.it()); }));
+    return iterator(detail::checked("acp_erase_list",
+                                    [&] { return acp_erase_list(at.it()); }));
   }
 
   void clear() {
@@ -162,9 +161,8 @@ class list : public detail::owner<acp_list_t, acp_destroy_list> {
 
   /// Erases all elements with these bytes.
   void remove(const T& value) {
-    with(value, "acp_remove_list", [&](acp_element_t element) {
-      acp_remove_list(handle(), element);
-    });
+    with(value, "acp_remove_list",
+         [&](acp_element_t element) { acp_remove_list(handle(), element); });
   }
 
   /// Erases elements that have the bytes of the one before them.
@@ -212,7 +210,8 @@ class list : public detail::owner<acp_list_t, acp_destroy_list> {
   template <typename Less>
   class compare_scope {
    public:
-    explicit compare_scope(Less& less) : before_(std::exchange(t_less, &less)) {}
+    explicit compare_scope(Less& less)
+        : before_(std::exchange(t_less, &less)) {}
 
     compare_scope(const compare_scope&) = delete;
     compare_scope& operator=(const compare_scope&) = delete;

@@ -41,8 +41,8 @@ std::optional<S> look_up(const std::string& name, int timeout_ms) {
                 "address of a larger one");
   check_element<value_type>();
   alignas(value_type) std::byte memory[sizeof(value_type)];
-  const int answer = acpx_lookup(name.c_str(), memory, sizeof memory, nullptr,
-                                 timeout_ms);
+  const int answer =
+      acpx_lookup(name.c_str(), memory, sizeof memory, nullptr, timeout_ms);
   if (answer < 0) {
     fail("acpx_lookup");
   }

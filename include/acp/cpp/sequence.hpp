@@ -104,8 +104,7 @@ class sequence : public owner<typename F::handle, F::destroy> {
 
   /// Adds `n` elements, next to each other, from memory of any rank.
   void push_back(global_ptr<const T> from, std::size_t n) {
-    checked("push_back",
-            [&] { F::push_back(h(), from.ga(), n * sizeof(T)); });
+    checked("push_back", [&] { F::push_back(h(), from.ga(), n * sizeof(T)); });
   }
 
   /// Takes up to `n` elements off the end, which nobody gets.
@@ -132,8 +131,7 @@ class sequence : public owner<typename F::handle, F::destroy> {
     check_value<T>();
     const landing& place = land();
     store(place, 0, value);
-    checked("insert",
-            [&] { F::insert(position(i), place.ga, sizeof(T)); });
+    checked("insert", [&] { F::insert(position(i), place.ga, sizeof(T)); });
   }
 
   /// Takes `n` elements out from `i` on; the ones behind move.
@@ -213,8 +211,7 @@ class sequence<T, F>::iterator {
     check_value<T>();
     at_ = 0;
     ahead_.clear();
-    const std::size_t n =
-        std::min(size_ - next_, kValueBytes / sizeof(T));
+    const std::size_t n = std::min(size_ - next_, kValueBytes / sizeof(T));
     if (n == 0) {
       return;
     }
@@ -223,8 +220,8 @@ class sequence<T, F>::iterator {
       fail("at");
     }
     const landing& place = land();
-    complete(issued("acp_copy", acp_copy(place.ga, from, n * sizeof(T),
-                                         ACP_HANDLE_NULL)));
+    complete(issued("acp_copy",
+                    acp_copy(place.ga, from, n * sizeof(T), ACP_HANDLE_NULL)));
     const T* first = reinterpret_cast<const T*>(place.memory);
     ahead_.assign(first, first + n);
   }

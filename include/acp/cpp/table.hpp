@@ -179,8 +179,9 @@ class set : public detail::owner<acp_set_t, acp_destroy_set> {
   explicit set(int slots,
                const std::vector<int>& over = all_ranks(),
                int rank = acp_rank())
-      : base("acp_create_set", acp_create_set(static_cast<int>(over.size()),
-                                              over.data(), slots, rank)) {
+      : base("acp_create_set",
+             acp_create_set(
+                 static_cast<int>(over.size()), over.data(), slots, rank)) {
     detail::check_key<K>();
   }
 
@@ -189,9 +190,8 @@ class set : public detail::owner<acp_set_t, acp_destroy_set> {
 
   /// Puts a key in. Two round trips; one if it is there already.
   void insert(const K& key) {
-    detail::checked("acp_insert_set", [&] {
-      return acp_insert_set(handle(), in_landing(key));
-    });
+    detail::checked("acp_insert_set",
+                    [&] { return acp_insert_set(handle(), in_landing(key)); });
   }
 
   /// One round trip.
@@ -257,8 +257,9 @@ class map : public detail::owner<acp_map_t, acp_destroy_map> {
   explicit map(int slots,
                const std::vector<int>& over = all_ranks(),
                int rank = acp_rank())
-      : base("acp_create_map", acp_create_map(static_cast<int>(over.size()),
-                                              over.data(), slots, rank)) {
+      : base("acp_create_map",
+             acp_create_map(
+                 static_cast<int>(over.size()), over.data(), slots, rank)) {
     detail::check_key<K>();
     detail::check_element<V>();
   }
@@ -283,8 +284,8 @@ class map : public detail::owner<acp_map_t, acp_destroy_map> {
   std::optional<V> find(const K& key) const {
     const detail::landing& place = land();
     const std::size_t bytes = detail::checked("acp_retrieve_map", [&] {
-      return acp_retrieve_map(handle(), {detail::key_at(place, key),
-                                         {place.second(), sizeof(V)}});
+      return acp_retrieve_map(
+          handle(), {detail::key_at(place, key), {place.second(), sizeof(V)}});
     });
     if (bytes == 0) {
       return std::nullopt;
@@ -310,9 +311,8 @@ class map : public detail::owner<acp_map_t, acp_destroy_map> {
 
   /// Adds to the value of 8 bytes under a key, which is inserted if it is not
   /// there. Returns the value before, 0 of a new key. One undivided operation.
-  V add(const K& key, V value)
-    requires(detail::integer_word<V> && sizeof(V) == 8)
-  {
+  V add(const K& key,
+        V value) requires(detail::integer_word<V> && sizeof(V) == 8) {
     std::uint64_t old = 0;
     if (acpx_upsert_add8_map(handle(), detail::key_at(land(), key),
                              static_cast<std::uint64_t>(value), &old) < 0) {
@@ -343,8 +343,8 @@ class map : public detail::owner<acp_map_t, acp_destroy_map> {
       elements[i] = {{block.ga() + at, sizeof(K)},
                      {block.ga() + value_at, sizeof(V)}};
     }
-    const int inserted = acpx_insert_map_n(handle(), elements.data(),
-                                           elements.size(), nullptr);
+    const int inserted =
+        acpx_insert_map_n(handle(), elements.data(), elements.size(), nullptr);
     if (inserted < 0) {
       detail::fail("acpx_insert_map_n");
     }
