@@ -22,8 +22,8 @@ namespace {
 
 using counter = acp::global_ptr<std::uint64_t>;
 
-/// What a rank publishes. Two plates: a step reads one and writes the other.
-/// Row 0 and the row behind the last are the halo.
+/// The memory that a rank publishes. Two plates: a step reads one and writes
+/// the other. Row 0 and the row behind the last are the halo.
 struct area {
   std::array<acp::global_ptr<double>, 2> plates;
   counter from_above, from_below;

@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
     acp::async_add(acp::starter<std::uint64_t>(b % ranks) + b / ranks, 1);
   }
   acp::wait_all();  // my additions are done
-  job.sync();       // those of all ranks are
+  job.sync();       // all ranks are done, too
 
   if (job.rank() != 0) return 0;
   const table counts = gather(ranks);

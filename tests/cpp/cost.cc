@@ -1,7 +1,7 @@
 // Runs one operation many times, by acp.hpp or by acp.h, for a count of its
-// instructions: cpp_cost {cpp|c} OPERATION. cost_test.sh counts what measure()
-// executes. The operations go to memory of this rank, which takes the fewest
-// instructions inside of the library: what acp.hpp adds is the largest part.
+// instructions: cpp_cost {cpp|c} OPERATION. cost_test.sh counts in
+// measure(). The operations go to memory of this rank, which takes the fewest
+// instructions inside of the library: the share of acp.hpp is the largest.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

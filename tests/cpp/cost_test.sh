@@ -1,6 +1,6 @@
 #!/bin/sh
-# acp.hpp takes at most 2 % more instructions than acp.h. Callgrind counts what
-# the function measure() of cpp_cost executes, in the library too.
+# acp.hpp takes at most 2 % more instructions than acp.h, or three more for a
+# call. Callgrind counts in measure() of cpp_cost, and in the library below it.
 #
 #   cost_test.sh <cpp_cost>
 set -eu
@@ -20,6 +20,6 @@ for operation in put8 get8 add8 find push; do
   cpp=$(count cpp $operation)
   awk -v o=$operation -v c="$c" -v cpp="$cpp" 'BEGIN {
     printf "%-6s %10.1f %10.1f %8.4f\n", o, c / 2000, cpp / 2000, cpp / c
-    exit !(c > 0 && cpp > 0 && cpp <= 1.02 * c) }' || failed=1
+    exit !(c > 0 && cpp > 0 && (cpp <= 1.02 * c || cpp - c <= 3 * 2000)) }' || failed=1
 done
 exit $failed

@@ -257,7 +257,7 @@ SPMD_CASE(cpp_tasks, "task: co_await, many walks of one thread, failures") {
   acp::sync();
 }
 
-SPMD_CASE(cpp_memory, "registered, allocated, starter: who owns what") {
+SPMD_CASE(cpp_memory, "registered, allocated, starter: owners and views") {
   std::vector<int> own(32);
   acp::registered<int> view{std::span(own)};
   EXPECT(view.data() == own.data() && view.size() == 32);

@@ -33,6 +33,7 @@ mv "$work/first" "$work/moved"
 prefix=$work/moved
 for file in bin/acprun bin/acpcc bin/acpgcc bin/acpc++ bin/acpcxx \
   bin/acp_info bin/acp_perf include/acp.h include/acp/gma.h \
+  include/acp/acp.hpp include/acp/cpp/table.hpp share/doc/acp/examples/uts.cc \
   bin/qmp-config include/qmp.h include/qmp.hpp share/man/man1/acprun.1 \
   share/man/man1/acp_info.1 share/man/man1/macprun.1 bin/macprun bin/macpcc \
   share/bash-completion/completions/acprun share/doc/acp/quickstart.md \
@@ -74,6 +75,27 @@ run archive "$work/by_archive"
   -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" >"$work/configure.log"
 "$cmake" --build "$work/build" >"$work/build.log"
 run find_package "$work/build/consumer"
+
+# The first program of the page for C++, and its CMakeLists.txt, word for word.
+block() { # block <language>: the first one of the page
+  awk -v fence="\`\`\`$1" '$0 == fence { on = 1; next } /^```/ && on { exit } on' \
+    "$prefix/share/doc/acp/cpp.md"
+}
+mkdir "$work/hello"
+block cpp >"$work/hello/hello.cpp"
+block cmake >"$work/hello/CMakeLists.txt"
+"$prefix/bin/acpc++" -std=c++20 -Wall -Wextra "$work/hello/hello.cpp" \
+  -o "$work/hello/by_wrapper"
+"$cmake" -G Ninja -S "$work/hello" -B "$work/hello/build" \
+  -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" >"$work/hello.log"
+"$cmake" --build "$work/hello/build" >"$work/hello_build.log"
+for program in by_wrapper build/hello; do
+  "$prefix/bin/acprun" -np 4 "$work/hello/$program" | sort >"$work/hello/out"
+  for line in "rank 0 of 4: 103" "rank 1 of 4: 100" "rank 2 of 4: 101" \
+    "rank 3 of 4: 102"; do
+    grep -qx "$line" "$work/hello/out"
+  done
+done
 
 run find_package "$work/build/qmp_consumer"
 run find_package "$work/build/lqcd_consumer"

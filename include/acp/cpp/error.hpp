@@ -68,8 +68,9 @@ inline bool is_in_job() noexcept {
   return is_in;
 }
 
-/// What an element has to be. Each class and function checks it first, so that
-/// a compiler shows this text and not one of the library's inside.
+/// Refuses a type that cannot be an element. Each class and function checks it
+/// first, so that a compiler shows this text and not one of the library's
+/// inside.
 template <typename T>
 constexpr void check_element() {
   static_assert(std::is_trivially_copyable_v<T>,

@@ -69,7 +69,7 @@ struct waiter {
 
 inline thread_local std::deque<waiter> t_waiters;
 
-/// What all futures can do.
+/// The functions that all futures have.
 class future_base {
  public:
   future_base() = default;
@@ -127,7 +127,7 @@ class future : public detail::future_base {
  public:
   future() = default;
 
-  /// For functions of this header: `block` is where the value arrives.
+  /// Functions of this header call it. The value arrives in `block`.
   future(acp_handle_t handle, detail::heap_block block)
       : future_base(handle), block_(std::move(block)) {}
 

@@ -60,7 +60,7 @@ class global_ptr {
     return static_cast<T*>(pointer);
   }
 
-  /// What a read waits for, and an assignment too.
+  /// The element: a read of it waits, and an assignment too.
   global_ref<T> operator*() const { return global_ref<T>(*this); }
 
   global_ref<T> operator[](std::ptrdiff_t i) const { return *(*this + i); }
@@ -316,8 +316,8 @@ bool compare_exchange(global_ptr<T> word,
   return std::bit_cast<bits>(expected) == before;
 }
 
-/// What `*p` and `p[i]` give: becomes the element when it is read, and writes
-/// it when it is assigned to. Each waits.
+/// The result of `*p` and `p[i]`. It becomes the element when it is read, and
+/// writes it when it is assigned to. Each waits.
 template <typename T>
 class global_ref {
  public:

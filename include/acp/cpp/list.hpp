@@ -91,7 +91,7 @@ class list : public detail::owner<acp_list_t, acp_destroy_list> {
     detail::check_element<T>();
   }
 
-  /// One that another object owns.
+  /// A view of a structure that another object owns.
   explicit list(acp_list_t handle) : base(handle) {}
 
   std::size_t size() const {

@@ -64,7 +64,7 @@ int offset_of(std::size_t i) {
   return static_cast<int>(i * sizeof(T));
 }
 
-/// What vectors and deques have in common.
+/// The functions that vectors and deques have in common.
 template <typename T, typename F>
 class sequence : public owner<typename F::handle, F::destroy> {
   using base = owner<typename F::handle, F::destroy>;
@@ -254,7 +254,7 @@ class vector : public detail::sequence<T, detail::vector_functions> {
     detail::check_element<T>();
   }
 
-  /// One that another object owns.
+  /// A view of a structure that another object owns.
   explicit vector(acp_vector_t handle) : base(handle) {}
 };
 
@@ -277,7 +277,7 @@ class deque : public detail::sequence<T, detail::deque_functions> {
     detail::check_element<T>();
   }
 
-  /// One that another object owns.
+  /// A view of a structure that another object owns.
   explicit deque(acp_deque_t handle) : base(handle) {}
 
   /// Adds an element at the front. Two round trips.

@@ -185,7 +185,7 @@ class set : public detail::owner<acp_set_t, acp_destroy_set> {
     detail::check_key<K>();
   }
 
-  /// One that another object owns.
+  /// A view of a structure that another object owns.
   explicit set(acp_set_t handle) : base(handle) {}
 
   /// Puts a key in. Two round trips; one if it is there already.
@@ -264,7 +264,7 @@ class map : public detail::owner<acp_map_t, acp_destroy_map> {
     detail::check_element<V>();
   }
 
-  /// One that another object owns.
+  /// A view of a structure that another object owns.
   explicit map(acp_map_t handle) : base(handle) {}
 
   /// Puts a value under a key that is not there yet. False: it was there, and

@@ -40,7 +40,7 @@ class task;
 
 namespace detail {
 
-/// What the promises of all tasks have.
+/// The members that the promises of all tasks have.
 class promise_base {
  public:
   std::suspend_never initial_suspend() const noexcept { return {}; }
