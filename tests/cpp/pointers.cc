@@ -12,7 +12,7 @@
 
 namespace {
 
-struct point {
+struct Point {
   double x;
   std::uint32_t count;
   std::uint32_t color;
@@ -53,21 +53,21 @@ acp::global_ptr<T> right_of(acp::global_ptr<T> mine) {
 }  // namespace
 
 SPMD_CASE(cpp_pointer_arithmetic, "global_ptr: arithmetic, order, members") {
-  const acp::registered<point> points(10);
-  const acp::global_ptr<point> first = points.ptr();
+  const acp::registered<Point> points(10);
+  const acp::global_ptr<Point> first = points.ptr();
   EXPECT((first + 3) - first == 3);
   EXPECT(first < first + 1 && first + 1 > first && first == first);
-  acp::global_ptr<point> moved = first + 5;
+  acp::global_ptr<Point> moved = first + 5;
   moved -= 2;
   ++moved;
   --moved;
-  EXPECT_EQ(moved.ga(), first.ga() + 3 * sizeof(point));
-  EXPECT_EQ((first->*&point::color).ga(), first.ga() + 12);
+  EXPECT_EQ(moved.ga(), first.ga() + 3 * sizeof(Point));
+  EXPECT_EQ((first->*&Point::color).ga(), first.ga() + 12);
   EXPECT(!acp::global_ptr<int>() && !acp::global_ptr<int>(nullptr));
   EXPECT(static_cast<bool>(first));
   EXPECT_EQ(first.rank(), acp::rank());
   EXPECT(first.local() == points.data());
-  const acp::global_ptr<const point> same = first;
+  const acp::global_ptr<const Point> same = first;
   EXPECT_EQ(same.ga(), first.ga());
   EXPECT_EQ(code_of([] { (void)acp::global_ptr<int>().rank(); }),
             ACPX_BAD_ADDRESS);
@@ -75,25 +75,25 @@ SPMD_CASE(cpp_pointer_arithmetic, "global_ptr: arithmetic, order, members") {
 }
 
 SPMD_CASE(cpp_values, "get, put, *p, p[i]: values of 1 to 2,048 bytes") {
-  acp::registered<point> points(4);
+  acp::registered<Point> points(4);
   acp::registered<char> letters(8);
-  using large = std::array<std::uint64_t, 256>;
-  acp::registered<large> larges(1);
+  using Large = std::array<std::uint64_t, 256>;
+  acp::registered<Large> larges(1);
   const auto to = right_of(points.ptr());
   const auto text = right_of(letters.ptr());
   const auto words = right_of(larges.ptr());
   const auto me = static_cast<std::uint32_t>(acp::rank());
   acp::put(to + 1, {0.5, me, 7});
-  to[2] = point{1.5, me, 8};
+  to[2] = Point{1.5, me, 8};
   to[3] = to[2];
   text[1] = 'x';
-  large value;
+  Large value;
   std::iota(value.begin(), value.end(), me);
   *words = value;
   EXPECT_EQ(acp::get(to + 1).x, 0.5);
-  const point back = to[3];
+  const Point back = to[3];
   EXPECT_EQ(back.color, 8U);
-  EXPECT(static_cast<large>(*words) == value);
+  EXPECT(static_cast<Large>(*words) == value);
   acp::sync();
   EXPECT_EQ(letters[1], 'x');
   EXPECT(letters[0] == 0 && letters[2] == 0);
@@ -107,11 +107,11 @@ SPMD_CASE(cpp_atomics, "atomics: of 4 and 8 bytes, and a pair in one word") {
   acp::registered<std::uint64_t> words(4);
   acp::registered<std::int32_t> halves(2);
 
-  struct couple {
+  struct Couple {
     std::uint32_t a, b;
   };
 
-  acp::registered<couple> couples(1);
+  acp::registered<Couple> couples(1);
   const auto to = right_of(words.ptr());
   const auto half = right_of(halves.ptr());
   EXPECT_EQ(acp::fetch_add(to, 5), 0U);
@@ -127,9 +127,9 @@ SPMD_CASE(cpp_atomics, "atomics: of 4 and 8 bytes, and a pair in one word") {
   EXPECT_EQ(expected, 9U);
   EXPECT(acp::compare_exchange(to, expected, 1));
   const auto pair = right_of(couples.ptr());
-  couple before{0, 0};
-  EXPECT(acp::compare_exchange(pair, before, couple{3, 4}));
-  EXPECT_EQ(acp::exchange(pair, couple{5, 6}).b, 4U);
+  Couple before{0, 0};
+  EXPECT(acp::compare_exchange(pair, before, Couple{3, 4}));
+  EXPECT_EQ(acp::exchange(pair, Couple{5, 6}).b, 4U);
   acp::async_add(to, 10, acp::async_add(to, 1));
   auto old = acp::async_fetch_add(to, 100, acp::order::all());
   EXPECT_EQ(old.get(), 12U);
@@ -195,23 +195,23 @@ SPMD_CASE(cpp_signals,
 
 namespace {
 
-struct node {
-  acp::global_ptr<node> next;
-  std::uint64_t value;
+struct Node {
+  acp::global_ptr<Node> next;
+  std::uint64_t value = 0;
 };
 
-acp::task<std::uint64_t> sum_of(acp::global_ptr<node> at) {
+acp::task<std::uint64_t> sum_of(acp::global_ptr<Node> at) {
   std::uint64_t sum = 0;
   while (at) {
-    const node here = co_await acp::async_get(at);
+    const Node here = co_await acp::async_get(at);
     sum += here.value;
     at = here.next;
   }
   co_return sum;
 }
 
-acp::task<> add_two(acp::global_ptr<node> a,
-                    acp::global_ptr<node> b,
+acp::task<> add_two(acp::global_ptr<Node> a,
+                    acp::global_ptr<Node> b,
                     std::uint64_t& sum) {
   auto first = sum_of(a);
   auto second = sum_of(b);
@@ -219,7 +219,7 @@ acp::task<> add_two(acp::global_ptr<node> a,
   sum += co_await second;
 }
 
-acp::task<int> fail_late(acp::global_ptr<node> at) {
+acp::task<int> fail_late(acp::global_ptr<Node> at) {
   co_await acp::async_get(at);
   throw acp::error("fail_late", ACPX_AGAIN);
 }
@@ -229,7 +229,7 @@ acp::task<int> fail_late(acp::global_ptr<node> at) {
 // Each list has nodes on all ranks, and 20 walks are under way at one time.
 SPMD_CASE(cpp_tasks, "task: co_await, many walks of one thread, failures") {
   constexpr std::size_t kNodes = 20;
-  acp::registered<node> nodes(kNodes);
+  acp::registered<Node> nodes(kNodes);
   const auto all = all_of(nodes.ptr());
   const auto me = static_cast<std::size_t>(acp::rank());
   for (std::size_t i = 0; i < kNodes; ++i) {
@@ -251,7 +251,7 @@ SPMD_CASE(cpp_tasks, "task: co_await, many walks of one thread, failures") {
   add_two(all[0] + 3, all[0] + 4, sum).get();
   EXPECT_EQ(sum, 7 * factor);
   EXPECT_EQ(code_of([&] { fail_late(all[0]).get(); }), ACPX_AGAIN);
-  EXPECT_EQ(code_of([] { sum_of(acp::global_ptr<node>(8)).get(); }) != 0, true);
+  EXPECT_EQ(code_of([] { sum_of(acp::global_ptr<Node>(8)).get(); }) != 0, true);
   { const auto dropped = sum_of(all[0]); }
   EXPECT(!acp::resume_next());
   acp::sync();

@@ -12,11 +12,12 @@
 
 namespace {
 
-struct record {
+struct Record {
   std::uint32_t rank;
   std::uint32_t number;
 
-  auto operator<=>(const record&) const = default;
+  // NOLINTNEXTLINE(modernize-use-nullptr): of the comparison with 0 inside
+  auto operator<=>(const Record&) const = default;
 };
 
 template <typename Call>
@@ -53,29 +54,29 @@ auto shared(const char* name, const Make& make) {
 }  // namespace
 
 SPMD_CASE(cpp_vector, "vector: pushes of all ranks, walks, changes") {
-  auto all = shared("vector", [] { return acp::vector<record>(0); });
+  auto all = shared("vector", [] { return acp::vector<Record>(0); });
   constexpr std::uint32_t kEach = 300;  // more than one reading ahead
   for (std::uint32_t i = 0; i < kEach; ++i) {
     all.push_back({me(), i});
   }
   acp::sync();
   EXPECT_EQ(all.size(), kEach * procs());
-  std::vector<record> seen;
-  for (const record& r : all) {
+  std::vector<Record> seen;
+  for (const Record& r : all) {
     seen.push_back(r);
   }
   EXPECT(seen == all.to_vector());
   EXPECT_EQ(std::ranges::count_if(
-                all, [](const record& r) { return r.rank == me(); }),
+                all, [](const Record& r) { return r.rank == me(); }),
             std::ptrdiff_t{kEach});
   std::sort(seen.begin(), seen.end());
   for (std::uint32_t i = 0; i < seen.size(); ++i) {
-    EXPECT(seen[i] == (record{i / kEach, i % kEach}));
+    EXPECT(seen[i] == (Record{i / kEach, i % kEach}));
   }
   acp::sync();
   if (all.is_owner()) {
-    all[5] = record{77, 78};
-    EXPECT_EQ(static_cast<record>(all[5]).number, 78U);
+    all[5] = Record{77, 78};
+    EXPECT_EQ(static_cast<Record>(all[5]).number, 78U);
     all.insert(5, {1, 2});
     EXPECT_EQ(acp::get(all.at(6)).rank, 77U);
     all.erase(0, 5);
@@ -84,15 +85,15 @@ SPMD_CASE(cpp_vector, "vector: pushes of all ranks, walks, changes") {
     EXPECT_EQ(all.size(), kEach * procs() + 1 - 7);
     all.reserve(10'000);
     EXPECT(all.capacity() >= 10'000);
-    acp::vector<record> other(2);
+    acp::vector<Record> other(2);
     other.assign(all);
     EXPECT_EQ(other.size(), all.size());
-    acp::vector<record> empty(0);
+    acp::vector<Record> empty(0);
     all.exchange_with(empty);
     EXPECT(all.empty() && all.begin() == all.end());
     EXPECT_EQ(code_of([&] { (void)all.at(0); }), ACPX_BAD_ADDRESS);
     EXPECT_EQ(code_of([&] { (void)all.at(SIZE_MAX / 2); }), ACPX_TOO_LARGE);
-    const acp::registered<record> source(3);
+    const acp::registered<Record> source(3);
     all.push_back(source.ptr(), 3);
     EXPECT_EQ(all.size(), 3U);
     all.clear();
@@ -113,6 +114,7 @@ SPMD_CASE(cpp_owners, "owners: moves, release, views destroy nothing") {
   }
   EXPECT_EQ(one.size(), 4U);
   acp::vector<int> two = std::move(one);
+  // NOLINTNEXTLINE(bugprone-use-after-move): it owns nothing any more
   EXPECT(two.is_owner() && !one.is_owner());
   acp::vector<int> three;
   three = std::move(two);
@@ -131,7 +133,7 @@ SPMD_CASE(cpp_owners, "owners: moves, release, views destroy nothing") {
 }
 
 SPMD_CASE(cpp_deque, "deque: each element is taken once, at both ends") {
-  auto work = shared("deque", [] { return acp::deque<record>(4); });
+  auto work = shared("deque", [] { return acp::deque<Record>(4); });
   constexpr std::uint32_t kEach = 100;
   for (std::uint32_t i = 0; i < kEach; ++i) {
     if (i % 2 == 0) {
@@ -164,14 +166,14 @@ SPMD_CASE(cpp_deque, "deque: each element is taken once, at both ends") {
       work.push_back({0, i});
     work.pop_front();
     work.pop_back();
-    EXPECT_EQ(static_cast<record>(work[0]).number, 1U);
+    EXPECT_EQ(static_cast<Record>(work[0]).number, 1U);
     EXPECT_EQ(work.size(), 2U);
   }
   acp::sync();
 }
 
 SPMD_CASE(cpp_list, "list: elements on all ranks, both directions, sorting") {
-  auto all = shared("list", [] { return acp::list<record>(acp::rank()); });
+  auto all = shared("list", [] { return acp::list<Record>(acp::rank()); });
   for (std::uint32_t i = 0; i < 20; ++i) {
     all.push_back({me(), 19 - i});
     all.push_front({me(), 20 + i}, spmd::right_of(acp::rank()));
@@ -180,19 +182,19 @@ SPMD_CASE(cpp_list, "list: elements on all ranks, both directions, sorting") {
   if (all.is_owner()) {
     EXPECT_EQ(all.size(), 40 * procs());
     all.sort();
-    std::vector<record> seen;
+    std::vector<Record> seen;
     std::ranges::copy(all, std::back_inserter(seen));
     EXPECT(std::is_sorted(seen.begin(), seen.end()));
     EXPECT_EQ(seen.size(), 40 * procs());
     auto last = all.end();
     --last;
     EXPECT(*last == seen.back());
-    all.sort(std::greater<record>());
+    all.sort(std::greater<Record>());
     EXPECT(*all.begin() == seen.back());
     all.reverse();
     EXPECT(*all.begin() == seen.front());
     const auto second = all.insert(std::next(all.begin()), {7, 7});
-    EXPECT(*second == (record{7, 7}));
+    EXPECT(*second == (Record{7, 7}));
     EXPECT(second.ptr().rank() == acp::rank());
     all.push_back({7, 7});
     all.remove({7, 7});
@@ -206,11 +208,11 @@ SPMD_CASE(cpp_list, "list: elements on all ranks, both directions, sorting") {
     EXPECT(*std::prev(all.end()) == seen[1]);
     all.pop_back();
     all.pop_front();
-    acp::list<record> other(acp::rank());
+    acp::list<Record> other(acp::rank());
     other.push_back({0, 0});
     all.merge(other);
     EXPECT(other.empty());
-    EXPECT(*all.begin() == (record{0, 0}));
+    EXPECT(*all.begin() == (Record{0, 0}));
     other.exchange_with(all);
     EXPECT(all.empty() && all.begin() == all.end());
     EXPECT_EQ(code_of([&] { (void)*all.end(); }), ACPX_BAD_ADDRESS);
@@ -220,7 +222,7 @@ SPMD_CASE(cpp_list, "list: elements on all ranks, both directions, sorting") {
 }
 
 SPMD_CASE(cpp_set, "set: keys of all ranks, local walks") {
-  auto all = shared("set", [] { return acp::set<record>(64); });
+  auto all = shared("set", [] { return acp::set<Record>(64); });
   for (std::uint32_t i = 0; i < 50; ++i) {
     all.insert({i, i});
     all.insert({me(), 1000 + i});
@@ -228,12 +230,12 @@ SPMD_CASE(cpp_set, "set: keys of all ranks, local walks") {
   acp::sync();
   EXPECT_EQ(all.size(), 50 + 50 * procs());
   EXPECT(all.contains({49, 49}) && !all.contains({49, 48}));
-  std::set<record> walked;
-  for (const record& key : all)
+  std::set<Record> walked;
+  for (const Record& key : all)
     EXPECT(walked.insert(key).second);
   EXPECT_EQ(walked.size(), all.size());
   std::uint64_t mine = 0;
-  for (const record& key : all.local()) {
+  for (const Record& key : all.local()) {
     EXPECT(walked.contains(key));
     ++mine;
   }
@@ -252,10 +254,10 @@ SPMD_CASE(cpp_set, "set: keys of all ranks, local walks") {
 }
 
 SPMD_CASE(cpp_map, "map: insert, find, count, many at a time, walks") {
-  using text = std::array<char, 22>;
-  auto all = shared("map", [] { return acp::map<text, std::uint64_t>(64); });
+  using Text = std::array<char, 22>;
+  auto all = shared("map", [] { return acp::map<Text, std::uint64_t>(64); });
   const auto key_of = [](std::size_t i) {
-    text key{};
+    Text key{};
     const std::string digits = "key " + std::to_string(i);
     std::copy(digits.begin(), digits.end(), key.begin());
     return key;
@@ -292,8 +294,8 @@ SPMD_CASE(cpp_map, "map: insert, find, count, many at a time, walks") {
   for (const std::uint64_t part : spmd::gather(local))
     total += part;
   EXPECT_EQ(total, sum);
-  std::vector<std::pair<text, std::uint64_t>> pairs;
-  std::vector<text> keys;
+  std::vector<std::pair<Text, std::uint64_t>> pairs;
+  std::vector<Text> keys;
   for (std::size_t i = 0; i < 30; ++i) {
     keys.push_back(key_of(2000 + 100 * me() + i));
     pairs.emplace_back(keys.back(), i);
@@ -309,9 +311,9 @@ SPMD_CASE(cpp_map, "map: insert, find, count, many at a time, walks") {
   EXPECT(!all.contains(keys[0]));
   acp::sync();
   if (all.is_owner()) {
-    acp::map<text, char> other(all.handle());
+    acp::map<Text, char> other(all.handle());
     EXPECT(other.find(key_of(1)) == char{1});
-    acp::map<text, std::array<char, 16>> longer(all.handle());
+    acp::map<Text, std::array<char, 16>> longer(all.handle());
     EXPECT_EQ(code_of([&] { (void)longer.find(key_of(1)); }),
               ACPX_INVALID_ARGUMENT);
     all.clear();
