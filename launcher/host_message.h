@@ -27,7 +27,7 @@ namespace acp::launcher {
 
 /// Raised when a message changes. acprun and a daemon with different numbers
 /// refuse each other.
-inline constexpr std::uint32_t kDaemonProtocol = 6;
+inline constexpr std::uint32_t kDaemonProtocol = 7;
 inline constexpr std::uint32_t kHostMagic = 0x41504341;
 inline constexpr std::size_t kHostHeaderBytes = 40;
 /// The longest text. Tables, and the program that --preload copies, travel in

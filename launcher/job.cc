@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/host_facts.h"
+#include "base/join_texts.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "launcher/daemon_connections.h"
@@ -40,6 +41,8 @@
 #include "launcher/summary.h"
 #include "launcher/time_limits.h"
 #include "launcher/traffic_table.h"
+#include "launcher/view_maker.h"
+#include "launcher/view_server.h"
 
 namespace acp::launcher {
 
@@ -77,6 +80,11 @@ class Job {
                    [this](const HostMessage& message) { order(message); }),
         round_(plan.hosts.size()),
         traffic_(plan.options.procs, plan.hosts),
+        view_maker_(join_texts(plan.options.command, " "),
+                    plan.options.procs,
+                    plan.hosts,
+                    hosts_,
+                    Clock::now()),
         verdict_(
             plan.options.grace,
             plan.has_other_hosts() ? JobHosts::kOthers : JobHosts::kOnlyThis) {
@@ -116,7 +124,9 @@ class Job {
     }
     if (status == Status::kOk && plan_.local) status = start_here(*identity);
     limits_.emplace(plan_.options);
-    return status == Status::kOk ? open_input() : status;
+    if (status != Status::kOk) return status;
+    views_.open(protocol::view_folders());
+    return open_input();
   }
 
   Status start_here(const protocol::JobIdentity& identity) {
@@ -377,9 +387,11 @@ class Job {
 
   /// Asks every host for a look at its ranks. take_looks() gets the answers.
   void ask_for_looks() {
+    const auto begin = Clock::now();
     const std::int64_t round = round_.begin();
     connections_.send({HostMessageType::kLook, kEveryHost, 0, round, 0, {}});
     if (part_) round_.take(own_number_, round, part_->look());
+    views_.note_look(begin, Clock::now());
     see_looks();
   }
 
@@ -397,9 +409,27 @@ class Job {
 
   /// The watchdog judges only looks of all hosts.
   void see_looks() {
-    if (!verdict_.is_set() && round_.is_complete()) {
+    if (verdict_.is_set() || !round_.is_complete()) return;
+    answer_viewers();
+    if (plan_.options.watchdog.count() > 0) {
       fail_if(limits_->see(round_.looks(), bootstrap_.rollcall()));
     }
+  }
+
+  void answer_viewers() {
+    if (views_.is_asked()) views_.answer(view_of(round_.looks()));
+  }
+
+  protocol::JobView view_of(std::span<const RankLook> looks) {
+    return view_maker_.ranks(looks, bootstrap_.rollcall(), Clock::now());
+  }
+
+  /// Viewers see the last state of the ranks beside the reason of the end.
+  void show_end(std::span<const RankLook> looks, std::string end) {
+    if (!views_.has_viewers()) return;
+    protocol::JobView view = view_of(looks);
+    view.end = std::move(end);
+    views_.finish(view);
   }
 
   // --- the end -------------------------------------------------------------
@@ -424,8 +454,10 @@ class Job {
     if (!verdict_.set(std::move(verdict), Clock::now())) return;
     bootstrap_.stop_judging();
     if (part_) looks_at_end_ = part_->look();
-    order_all(HostMessageType::kEnd, verdict_.grace().count(),
-              describe_end(verdict_.get(), where_it_failed(), waits()));
+    const std::string end =
+        describe_end(verdict_.get(), where_it_failed(), waits());
+    order_all(HostMessageType::kEnd, verdict_.grace().count(), end);
+    show_end(looks_at_end_, end);
   }
 
   /// Hosts that end, and ranks that keepers kill, when acprun was stopped for
@@ -490,21 +522,28 @@ class Job {
   }
 
   void check_deadlines() {
+    const auto now = Clock::now();
     if (is_watched_by_keeper()) part_->keep_alive();
+    views_.check(now);
     if (verdict_.is_set()) {
       // A keeper or a daemon does not do its work, for example because it was
       // stopped.
-      if (verdict_.is_forced(Clock::now())) give_up_hosts();
+      if (verdict_.is_forced(now)) give_up_hosts();
       return;
     }
     const Rollcall& rollcall = bootstrap_.rollcall();
     if (verdict_.held() &&
-        (rollcall.have_all_met() || verdict_.is_hold_over(Clock::now()))) {
+        (rollcall.have_all_met() || verdict_.is_hold_over(now))) {
       fail(*verdict_.held());
       return;
     }
     fail_if(limits_->check(rollcall));
-    if (!verdict_.is_set() && limits_->is_look_due()) ask_for_looks();
+    if (!verdict_.is_set() &&
+        (limits_->is_look_due() || views_.is_look_due(now))) {
+      ask_for_looks();
+    } else if (views_.is_answer_overdue(now)) {
+      answer_viewers();
+    }
     input_.resume();
   }
 
@@ -519,7 +558,9 @@ class Job {
     auto next = std::min({verdict_.next(), connections_.next(), input_.next()});
     if (is_watched_by_keeper()) next = std::min(next, part_->next_word());
     if (plan_.has_other_hosts()) next = std::min(next, own_stop_.next());
-    if (!verdict_.is_set()) next = std::min(next, limits_->next());
+    if (!verdict_.is_set()) {
+      next = std::min({next, limits_->next(), views_.next()});
+    }
     if (next == Clock::time_point::max()) return kForEver;
     return std::max(std::chrono::ceil<milliseconds>(next - Clock::now()),
                     milliseconds(0));
@@ -529,6 +570,10 @@ class Job {
   /// prints the summary: it has to be the last lines.
   int wind_up() {
     input_.stop();
+    if (!verdict_.is_set()) {
+      show_end(part_ ? part_->look() : std::vector<RankLook>{},
+               "every rank has ended with status 0");
+    }
     await_daemons();
     connections_.kill();
     // A keeper that died has left its children to acprun, a subreaper.
@@ -594,9 +639,11 @@ class Job {
 
   /// Output of hosts for which they have got no credit yet.
   std::vector<std::pair<std::uint32_t, std::int64_t>> owed_;
-  LookRound round_;                     ///< The watchdog gets it.
+  LookRound round_;                     ///< The watchdog and viewers get it.
   std::vector<RankLook> looks_at_end_;  ///< Since the verdict.
   JobTraffic traffic_;                  ///< The newest look of a host decides.
+  ViewMaker view_maker_;
+  ViewServer views_{loop_, [this] { return view_maker_.job(Clock::now()); }};
 
   std::set<std::uint32_t> gone_;  ///< Hosts on which no rank is left.
   JobVerdict verdict_;

@@ -55,25 +55,42 @@ void split_name(std::string& name, std::uint32_t& peer) {
   name.resize(at);
 }
 
+/// The public function that waits in this way; "" for kNothing.
+const char* function_of(std::uint32_t wait_kind) {
+  switch (static_cast<WaitKind>(wait_kind)) {
+    case WaitKind::kNothing: return "";
+    case WaitKind::kInit: return "acp_init";
+    case WaitKind::kSync: return "acp_sync";
+    case WaitKind::kComplete: return "acp_complete";
+    case WaitKind::kWord: return "acpx_wait_word";
+    case WaitKind::kCondition: return "acpx_wait_until";
+    case WaitKind::kReset: return "acp_reset";
+    case WaitKind::kFinalize: return "acp_finalize";
+  }
+  return "";
+}
+
+bool is_wait(std::uint32_t wait_kind) {
+  return wait_kind != static_cast<std::uint32_t>(WaitKind::kNothing);
+}
+
 }  // namespace
+
+WaitedCall waited_call(const RankLook& look) {
+  if (!is_wait(look.wait_kind)) return {};
+  WaitedCall wait{look.wait_name, look.wait_peer};
+  split_name(wait.call, wait.peer);
+  if (wait.call.empty()) wait.call = function_of(look.wait_kind);
+  return wait;
+}
 
 /// A name is there where one kind of wait serves several functions.
 std::string describe_wait(std::uint32_t wait_kind, const std::string& name) {
-  const char* call = "";
-  switch (static_cast<WaitKind>(wait_kind)) {
-    case WaitKind::kNothing: return "";
-    case WaitKind::kInit: call = "acp_init"; break;
-    case WaitKind::kSync: call = "acp_sync"; break;
-    case WaitKind::kComplete: call = "acp_complete"; break;
-    case WaitKind::kWord: call = "acpx_wait_word"; break;
-    case WaitKind::kCondition: call = "acpx_wait_until"; break;
-    case WaitKind::kReset: call = "acp_reset"; break;
-    case WaitKind::kFinalize: call = "acp_finalize"; break;
-  }
+  if (!is_wait(wait_kind)) return "";
   // A rank whose acp_init has failed also shows kInit, until it exits.
   const bool is_init = wait_kind == static_cast<std::uint32_t>(WaitKind::kInit);
   return fmt::format("{}in {}", is_init ? "" : "waiting ",
-                     name.empty() ? call : name.c_str());
+                     name.empty() ? function_of(wait_kind) : name.c_str());
 }
 
 /// The roll-call describes each rank first. A look then replaces that for a
@@ -93,15 +110,10 @@ std::vector<RankWait> collect_waits(std::span<const RankLook> looks,
     RankWait& wait = waits[look.launch_rank];
     wait.rank = look.rank;
     if (rollcall.has_exited(look.launch_rank)) continue;
-    std::string name = look.wait_name;
-    std::uint32_t peer = look.wait_peer;
-    split_name(name, peer);
-    const std::string call = is_settled(rollcall.state(look.launch_rank))
-                                 ? describe_wait(look.wait_kind, name)
-                                 : "";
-    if (!call.empty()) {
-      wait.what = call;
-      wait.peer = peer;
+    const WaitedCall seen = waited_call(look);
+    if (!seen.call.empty() && is_settled(rollcall.state(look.launch_rank))) {
+      wait.what = describe_wait(look.wait_kind, seen.call);
+      wait.peer = seen.peer;
     }
     wait.what.insert(0, describe_halt(look.process));
   }

@@ -23,6 +23,14 @@ struct RankWait {
   std::uint32_t peer = protocol::kNoSlot;
 };
 
+/// The wait that a look has seen. Plain value.
+struct WaitedCall {
+  std::string call;  ///< The function that the program called; "": no wait.
+  std::uint32_t peer = protocol::kNoSlot;  ///< Rank waited for, or kNoSlot.
+};
+
+WaitedCall waited_call(const RankLook& look);
+
 /// Returns "waiting in acp_sync", "in acp_init", or "" for kNothing. `name` is
 /// the function that the program called; "" where the kind of the wait names
 /// it.

@@ -71,17 +71,19 @@ set(LAYERS public base status settings protocol transport self shm ${networks} g
 
 # Foreign headers that only some files may include: a name for the message, the
 # headers, the files.
-set(FOREIGN rdma ucx pmix sockets)
+set(FOREIGN rdma ucx pmix curses sockets)
 set(FOREIGN_rdma_HEADERS "^(infiniband|rdma)/")
 set(FOREIGN_rdma_FILES "^(verbs/|tools/acp_perf/rdma_(library|loop)\\.|tools/acp_info/rdma_limits\\.)")
 set(FOREIGN_ucx_HEADERS "^(ucp|ucs|uct)/")
 set(FOREIGN_ucx_FILES "^(src/transport/ucx/|tools/acp_perf/ucp_|tools/acp_info/probe_ucx\\.)")
 set(FOREIGN_pmix_HEADERS "^pmix")
 set(FOREIGN_pmix_FILES "^src/runtime/pmix/")
+set(FOREIGN_curses_HEADERS "^n?curses")
+set(FOREIGN_curses_FILES "^tools/acp_top/screen\\.")
 set(FOREIGN_sockets_HEADERS "^(sys/socket\\.h|sys/un\\.h|netinet/|arpa/|netdb\\.h)")
 list(JOIN top_networks "/|" may_have_sockets)
 set(FOREIGN_sockets_FILES
-  "^(${may_have_sockets}/|src/base/(send_descriptors|stderr_try)\\.|src/transport/(shm/|(socket_)?address\\.|interfaces\\.)|src/runtime/(bootstrap|host_connection|leader_listener|pmi_connection)|launcher/|tools/)")
+  "^(${may_have_sockets}/|src/base/(send_descriptors|stderr_try)\\.|src/protocol/view_socket\\.|src/transport/(shm/|(socket_)?address\\.|interfaces\\.)|src/runtime/(bootstrap|host_connection|leader_listener|pmi_connection)|launcher/|tools/)")
 
 # Headers with long compile times. A list has a name, the headers, a light header
 # among them, the files that may include the list, and a remedy for the message.
@@ -96,14 +98,15 @@ set(HEAVY_json_HEADERS "^nlohmann/")
 set(HEAVY_json_LIGHT "nlohmann/json_fwd.hpp")
 set(HEAVY_json_FILES "^tools/acp_info/(main|json|job|job_report)\\.cc$"
   "^tools/acp_perf/report\\.cc$"
+  "^tools/acp_top/json\\.cc$"
   "^tests/multiproc/statistics_test\\.cc$"
-  "^tests/tools/(info|perf_report)_test\\.cc$")
+  "^tests/tools/(info|perf_report|top_json)_test\\.cc$")
 set(HEAVY_json_INSTEAD "headers include <nlohmann/json_fwd.hpp>")
 set(HEAVY_regex_HEADERS "^regex$")
 set(HEAVY_regex_FILES "^tools/acp_perf/options\\.cc$" "^tests/launcher/hosts_jobs_test\\.cc$")
 set(HEAVY_regex_INSTEAD "search text with std::string_view")
 set(HEAVY_cli_HEADERS "^CLI/")
-set(HEAVY_cli_FILES "^tools/(acp_info/main|acp_perf/options)\\.cc$")
+set(HEAVY_cli_FILES "^tools/(acp_info/main|acp_perf/options|acp_top/main)\\.cc$")
 set(HEAVY_cli_INSTEAD "one file of a program parses its options")
 set(HEAVY_hwloc_HEADERS "^hwloc")
 set(HEAVY_hwloc_FILES "^launcher/binding\\.cc$")
