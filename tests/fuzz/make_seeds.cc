@@ -17,6 +17,7 @@
 #include "protocol/bootstrap.h"
 #include "protocol/byte_codec.h"
 #include "protocol/host_segment.h"
+#include "protocol/job_view.h"
 #include "protocol/operation.h"
 #include "runtime/host_bundle.h"
 #include "runtime/job_record.h"
@@ -362,6 +363,25 @@ void add_hmpi_messages(SeedFolder& folder) {
   }
 }
 
+void add_views(SeedFolder& folder) {
+  acp::protocol::JobView view;
+  view.procs = 2;
+  view.program = "./program";
+  view.hosts = {"a", "b"};
+  add_text(folder, encode_view(view));
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    acp::protocol::RankView rank;
+    rank.launch_rank = i;
+    rank.rank = 1 - i;
+    rank.host = i;
+    rank.call = "acp_wait_ch (receive)";
+    rank.peer = i;
+    view.ranks.push_back(rank);
+  }
+  view.end = "rank 1 failed";
+  add_text(folder, encode_view(view));
+}
+
 /// A folder for each fuzzing target. Targets of networks that are not built
 /// have none.
 bool write_seeds(const std::filesystem::path& top) {
@@ -383,6 +403,7 @@ bool write_seeds(const std::filesystem::path& top) {
   fill("pmi", add_pmi);
   fill("node_map", add_node_maps);
   fill("host_bundle", add_bundles);
+  fill("job_view", add_views);
   fill("memory_control", add_memory_control);
 #ifdef ACP_HAS_UCX
   fill("ucx_bytes", add_ucx);
