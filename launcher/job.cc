@@ -643,7 +643,9 @@ class Job {
   std::vector<RankLook> looks_at_end_;  ///< Since the verdict.
   JobTraffic traffic_;                  ///< The newest look of a host decides.
   ViewMaker view_maker_;
-  ViewServer views_{loop_, [this] { return view_maker_.job(Clock::now()); }};
+  ViewServer views_{loop_, [this] {
+                      return view_maker_.job(Clock::now());
+                    }};
 
   std::set<std::uint32_t> gone_;  ///< Hosts on which no rank is left.
   JobVerdict verdict_;

@@ -24,7 +24,6 @@ std::vector<RankLook> look_at_ranks(const protocol::HostSegment& segment,
     look.wait_kind = record.wait_kind.load(std::memory_order_relaxed);
     look.wait_peer = record.wait_peer.load(std::memory_order_relaxed);
     look.wait_name = printable(record.wait_name.get());
-    look.core = segment.core_of_slot()[slot].load(std::memory_order_relaxed);
     look.passes = record.passes.load(std::memory_order_relaxed);
     look.waits = record.waits.load(std::memory_order_relaxed);
     look.arrivals = record.arrivals.load(std::memory_order_relaxed);
@@ -47,7 +46,6 @@ std::string encode_looks(const std::vector<RankLook>& looks) {
     writer.number(look.wait_kind);
     writer.number(look.wait_peer);
     writer.text(look.wait_name);
-    writer.number(look.core);
     writer.number(look.passes);
     writer.number(look.waits);
     writer.number(look.arrivals);
@@ -69,7 +67,6 @@ std::optional<std::vector<RankLook>> decode_looks(std::string_view bytes,
     look.wait_kind = reader.number<std::uint32_t>();
     look.wait_peer = reader.number<std::uint32_t>();
     look.wait_name = printable(reader.text(), kPrintableName);
-    look.core = reader.number<std::uint32_t>();
     look.passes = reader.number<std::uint64_t>();
     look.waits = reader.number<std::uint64_t>();
     look.arrivals = reader.number<std::uint64_t>();

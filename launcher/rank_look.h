@@ -22,7 +22,6 @@ struct RankLook {
   std::uint32_t wait_kind = 0;    ///< protocol::WaitKind.
   std::uint32_t wait_peer = protocol::kNoSlot;
   std::string wait_name;
-  std::uint32_t core = 0;  ///< 1 + the core of its last wait; 0: none yet.
   std::uint64_t passes = 0;
   std::uint64_t waits = 0;
   std::uint64_t arrivals = 0;

@@ -95,7 +95,7 @@ void ViewMaker::add_look(const RankLook& look,
   rank.arrivals = look.arrivals;
   rank.traffic = look.traffic;
   if (rank.stage == RankStage::kEnded) return;
-  if (look.core != 0) rank.core = look.core - 1;
+  rank.core = look.process.core;
   rank.is_stopped = look.process.is_stopped || look.process.is_traced;
   rank.is_running = look.process.is_thread_running;
   if (rank.stage == RankStage::kRunning && rank.call.empty()) {

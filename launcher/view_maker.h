@@ -29,7 +29,7 @@ class ViewMaker {
             const RankHosts& rank_hosts,
             Clock::time_point start);
 
-  /// What job this is, without its ranks.
+  /// The facts about the job, without its ranks.
   protocol::JobView job(Clock::time_point now) const;
 
   /// The job with its ranks. `looks` may miss ranks; the roll-call alone

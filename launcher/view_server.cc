@@ -99,9 +99,9 @@ ViewServer::Clock::time_point ViewServer::next() const {
 void ViewServer::accept() {
   while (UniqueFd socket = listener_->accept()) {
     const int fd = socket.get();
-    if (viewers_.size() >= kMostViewers ||
-        loop_.watch(fd, EPOLLIN, [this, fd] { read_from(fd); }) !=
-            Status::kOk) {
+    if (viewers_.size() >= kMostViewers || loop_.watch(fd, EPOLLIN, [this, fd] {
+          read_from(fd);
+        }) != Status::kOk) {
       continue;
     }
     viewers_[fd].socket = std::move(socket);
@@ -128,8 +128,8 @@ bool ViewServer::take_request(Viewer& viewer, char request) {
   if (viewer.wants_ranks || viewer.queue.size() > 0) return false;
   switch (static_cast<ViewRequest>(request)) {
     case ViewRequest::kJob:
-      send(viewer, std::make_shared<const std::string>(
-                       protocol::encode_view(job_())));
+      send(viewer,
+           std::make_shared<const std::string>(protocol::encode_view(job_())));
       return true;
     case ViewRequest::kRanks:
       viewer.wants_ranks = true;

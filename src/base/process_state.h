@@ -12,6 +12,11 @@ struct ProcessState {
   /// The given thread runs, or waits for a processor or the disk: state R or D.
   bool is_thread_running = false;
   bool are_others_running = false;  ///< Another thread is in state R or D.
+  /// The core on which the given thread ran last, or the main thread for
+  /// thread 0. kNoCore: it is gone.
+  std::uint32_t core = kNoCore;
+
+  static constexpr std::uint32_t kNoCore = UINT32_MAX;
 };
 
 /// Looks at all threads of a process; `thread` is reported apart from the

@@ -31,7 +31,7 @@ inline constexpr std::uint32_t kMostViewRanks = 65'536;
 
 /// The byte that a viewer sends. It sends the next one after the answer.
 enum class ViewRequest : char {
-  kJob = 'J',    ///< What job this is. Costs no look at the ranks.
+  kJob = 'J',    ///< Facts about the job. Costs no look at the ranks.
   kRanks = 'R',  ///< That, and a look at every rank.
 };
 
@@ -49,12 +49,12 @@ struct RankView {
   std::uint32_t rank = 0;         ///< Present number; acp_reset changes it.
   std::uint32_t host = 0;         ///< Index in JobView::hosts.
   std::uint32_t pid = 0;
-  std::uint32_t core = kNoSlot;  ///< Where it waited last; kNoSlot: unknown.
+  std::uint32_t core = kNoSlot;  ///< Where it ran last; kNoSlot: unknown.
   RankStage stage = RankStage::kStarting;
-  bool was_seen = false;        ///< False: its host has not answered.
-  bool is_stopped = false;      ///< By a signal or a debugger.
-  bool is_running = false;      ///< The thread that waits uses a processor.
-  std::string call;             ///< The function that it waits in; "": none.
+  bool was_seen = false;         ///< False: its host has not answered.
+  bool is_stopped = false;       ///< By a signal or a debugger.
+  bool is_running = false;       ///< The thread that waits uses a processor.
+  std::string call;              ///< The function that it waits in; "": none.
   std::uint32_t peer = kNoSlot;  ///< Present number of the rank waited for.
   /// Time for which acprun has seen this wait. It may have begun before.
   std::uint64_t waited_ms = 0;
@@ -85,11 +85,11 @@ inline constexpr std::size_t kViewHeaderBytes = 12;
 /// The view behind its header.
 std::string encode_view(const JobView& view);
 
-/// What the first bytes of an answer say.
+/// The first bytes of an answer.
 struct ViewHeader {
   bool is_view = false;  ///< The magic number is there.
   std::uint32_t version = 0;
-  std::uint32_t bytes = 0;  ///< Of the view behind the header.
+  std::uint32_t bytes = 0;  ///< Size of the view behind the header.
 };
 
 /// Precondition: `bytes` has at least kViewHeaderBytes.

@@ -54,6 +54,7 @@ bool is_of_this_user(int socket) {
 
 bool is_own_folder(const std::string& folder) {
   struct stat facts {};
+
   return ::lstat(folder.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) &&
          facts.st_uid == ::geteuid();
 }
@@ -122,14 +123,14 @@ void remove_stale(const std::string& folder) {
 /// Binds and listens. Returns nothing, with errno. The socket gets its name
 /// when it listens, so a viewer never meets one that refuses.
 UniqueFd listen_in(const std::string& folder, const std::string& path) {
-  const std::string first = fmt::format("{}/{}{}", folder, kNewName,
-                                        ::getpid());
+  const std::string first =
+      fmt::format("{}/{}{}", folder, kNewName, ::getpid());
   const auto address = address_of(first);
   if (!address || !address_of(path)) {
     errno = ENAMETOOLONG;
     return {};
   }
-  ::unlink(first.c_str());  // Of a dead process with this number.
+  ::unlink(first.c_str());  // A dead process may have had this number.
   UniqueFd socket = new_socket();
   if (socket &&
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address),
@@ -168,6 +169,7 @@ std::vector<std::string> searched_view_folders() {
 
 std::string why_not_private(const std::string& folder) {
   struct stat facts {};
+
   if (::lstat(folder.c_str(), &facts) != 0) return errno_text(errno);
   if (!S_ISDIR(facts.st_mode)) return "it is no folder";
   if (facts.st_uid != ::geteuid()) {

@@ -25,9 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
       std::abort();
     }
   }
-  const auto again =
-      decode_view(std::string_view(encode_view(*view)).substr(
-          kViewHeaderBytes));
+  const auto again = decode_view(
+      std::string_view(encode_view(*view)).substr(kViewHeaderBytes));
   if (again != view) std::abort();
   return 0;
 }

@@ -32,7 +32,7 @@ JobView job() {
   return view;
 }
 
-/// What a viewer makes of bytes with a header.
+/// Decodes the bytes behind the header, as a viewer does.
 std::optional<JobView> read(std::string_view bytes) {
   return decode_view(bytes.substr(kViewHeaderBytes));
 }
@@ -62,10 +62,18 @@ TEST_CASE("job view: a view that is cut or too long is refused",
 TEST_CASE("job view: numbers out of their range are refused",
           "[launcher][view]") {
   JobView view = job();
-  SECTION("host") { view.ranks[0].host = 2; }
-  SECTION("number at launch") { view.ranks[0].launch_rank = 3; }
-  SECTION("rank") { view.ranks[0].rank = 3; }
-  SECTION("stage") { view.ranks[0].stage = static_cast<RankStage>(99); }
+  SECTION("host") {
+    view.ranks[0].host = 2;
+  }
+  SECTION("number at launch") {
+    view.ranks[0].launch_rank = 3;
+  }
+  SECTION("rank") {
+    view.ranks[0].rank = 3;
+  }
+  SECTION("stage") {
+    view.ranks[0].stage = static_cast<RankStage>(99);
+  }
   CHECK_FALSE(read(encode_view(view)));
 }
 

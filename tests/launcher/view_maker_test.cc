@@ -1,4 +1,4 @@
-// What a viewer sees of a rank.
+// Views of ranks, made of looks and the roll-call.
 #include "launcher/view_maker.h"
 
 #include <vector>
@@ -42,10 +42,10 @@ struct Job {
       rollcall.on_message(rank, {BootstrapType::kHello, 100 + rank, {}});
     }
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      rollcall.on_message(
-          rank, {BootstrapType::kArrive,
-                 static_cast<std::uint64_t>(protocol::Phase::kInit),
-                 {}});
+      rollcall.on_message(rank,
+                          {BootstrapType::kArrive,
+                           static_cast<std::uint64_t>(protocol::Phase::kInit),
+                           {}});
     }
     REQUIRE(rollcall.state(0) == RankState::kRunning);
   }
@@ -100,7 +100,7 @@ TEST_CASE("view maker: the wait is named with call, peer and core",
   job.start();
   CHECK(job.rank(0).call.empty());
   job.wait_in(WaitKind::kSync, 1);
-  job.looks[0].core = 4;
+  job.looks[0].process.core = 3;
   CHECK(job.rank(0).call == "acp_sync");
   CHECK(job.rank(0).core == 3);
   job.looks[0].wait_name = "acp_wait_ch (receive) for rank 1";
@@ -108,7 +108,8 @@ TEST_CASE("view maker: the wait is named with call, peer and core",
   CHECK(job.rank(0).peer == 1);
 }
 
-TEST_CASE("view maker: a wait is as old as its first look", "[launcher][view]") {
+TEST_CASE("view maker: a wait is as old as its first look",
+          "[launcher][view]") {
   Job job;
   job.start();
   job.wait_in(WaitKind::kSync, 1);

@@ -58,7 +58,7 @@ struct Host {
                     }};
 };
 
-/// What has come: nullopt when the connection has ended.
+/// The bytes that have arrived; nullopt when the connection has ended.
 std::optional<std::string> receive(const UniqueFd& viewer) {
   std::string bytes;
   std::array<char, 65536> buffer{};
@@ -156,13 +156,19 @@ TEST_CASE("view server: garbage ends the connection, and nothing else",
   Host host;
   const UniqueFd good = host.viewer();
   const UniqueFd bad = host.viewer();
-  SECTION("no request") { host.send(bad, "x"); }
-  SECTION("two requests at once") { host.send(bad, "RR"); }
+  SECTION("no request") {
+    host.send(bad, "x");
+  }
+  SECTION("two requests at once") {
+    host.send(bad, "RR");
+  }
   SECTION("a request before the answer") {
     host.send(bad, "R");
     host.send(bad, "R");
   }
-  SECTION("a flood") { host.send(bad, std::string(100'000, 'R')); }
+  SECTION("a flood") {
+    host.send(bad, std::string(100'000, 'R'));
+  }
   CHECK_FALSE(receive(bad));
   host.send(good, "R");
   host.server.answer(host.view);
@@ -193,8 +199,8 @@ TEST_CASE("view server: a slow viewer gets all of a large view",
   host.send(viewer, "R");
   host.server.answer(host.view);
   std::string bytes;
-  for (int i = 0; i < 1000 && bytes.size() < protocol::encode_view(host.view)
-                                                  .size();
+  for (int i = 0;
+       i < 1000 && bytes.size() < protocol::encode_view(host.view).size();
        ++i) {
     bytes += receive(viewer).value();
     host.turn();

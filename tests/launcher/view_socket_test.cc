@@ -41,7 +41,9 @@ TEST_CASE("view socket: socket and folder are the owner's alone, and go",
     std::string why;
     const auto listener = ViewListener::open(folders, why);
     REQUIRE(listener.ok());
+
     struct stat facts {};
+
     REQUIRE(::stat(folders[0].c_str(), &facts) == 0);
     CHECK((facts.st_mode & 07777) == 0700);
     REQUIRE(::stat(listener->path().c_str(), &facts) == 0);

@@ -1,10 +1,10 @@
 /* A program that gets stuck, for the tests of acp_top. Its word says how:
- *   circle    each rank receives from the rank before it, and none sends
+ *   circle    each rank receives from the rank before it, and no rank sends
  *   missing   rank 1 never comes to the acp_sync in which the others wait
- *   dies      rank 1 ends with status 3 when a line has come on its host's
- *             standard input, which rank 0 reads; the others wait for it
+ *   dies      rank 1 ends with status 3 after rank 0 has read a line; the
+ *             other ranks wait for it
  *   busy      two ranks exchange signals for ever
- * Every rank prints "ready" first. */
+ * Every rank first prints "ready". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +23,11 @@ static void receive_in_circle(void) {
   acp_wait_ch(acp_nbrecv_ch(from, buffer, sizeof buffer));
 }
 
-/* Rank 1 looks at its memory until rank 0, which reads the line, has written
- * there. A computing rank calls nothing of ACP. */
+/* Rank 1 looks at its memory until rank 0 has read the line and written there.
+ * Rank 1 calls no function of ACP meanwhile. */
 static void die_on_order(void) {
-  volatile char* const word = acp_query_address(acp_query_starter_ga(acp_rank()));
+  volatile char* const word =
+      acp_query_address(acp_query_starter_ga(acp_rank()));
   if (acp_rank() == 0) {
     char line[16];
     if (fgets(line, sizeof line, stdin) == NULL) exit(9);
@@ -36,7 +37,8 @@ static void die_on_order(void) {
     acp_complete(ACP_HANDLE_ALL);
   }
   if (acp_rank() == 1) {
-    while (word[0] == 0) usleep(1000);
+    while (word[0] == 0)
+      usleep(1000);
     _exit(3);
   }
   acp_sync();
@@ -49,9 +51,11 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "dies") == 0) die_on_order();
   if (strcmp(argv[1], "missing") == 0) {
     if (acp_rank() == 1) {
-      for (;;) pause();
+      for (;;)
+        pause();
     }
     acp_sync();
   }
-  for (;;) acp_sync(); /* busy */
+  for (;;)
+    acp_sync(); /* busy */
 }

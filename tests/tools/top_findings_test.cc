@@ -1,8 +1,7 @@
-// What acp_top finds in a job that may be stuck.
-#include "findings.h"
-
+// The findings of acp_top in a job that may be stuck.
 #include <catch2/catch.hpp>
 
+#include "findings.h"
 #include "tests/tools/top_rows.h"
 
 namespace acp::top {
@@ -68,7 +67,7 @@ TEST_CASE("acp_top: a large circle is named by its ends", "[top]") {
   REQUIRE(lines.size() == 2);
   CHECK(lines[0] == "STUCK: no rank has got any further for 1m00s");
   CHECK(lines[1] ==
-        "CIRCLE of 300 ranks, for 1m00s: 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> "
+        "CIRCLE of 300 ranks, for 1m00s: 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> "
         "... -> 299 -> 0");
 }
 
@@ -104,8 +103,8 @@ TEST_CASE("acp_top: a stopped rank comes with the command that helps",
 }
 
 TEST_CASE("acp_top: a job that runs well has no findings", "[top]") {
-  CHECK(findings_of(picture({computing(0), waiting(1, "acp_sync",
-                                                   std::nullopt, 0.4)}))
+  CHECK(findings_of(
+            picture({computing(0), waiting(1, "acp_sync", std::nullopt, 0.4)}))
             .empty());
   CHECK(findings_of(picture({})).empty());
 }

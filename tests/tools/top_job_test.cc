@@ -1,12 +1,11 @@
-// How acp_top finds jobs, and what it makes of two views.
-#include "live_job.h"
-
+// The search of acp_top for jobs, and the rows that it makes of two views.
 #include <fmt/core.h>
 
 #include <array>
 
 #include <catch2/catch.hpp>
 
+#include "live_job.h"
 #include "picture.h"
 #include "tests/support/fake_acprun.h"
 

@@ -1,13 +1,12 @@
 // acp_top's JSON: its members are the documented ones, and it can be read
 // again.
-#include "json.h"
-
 #include <fstream>
 #include <iterator>
 #include <set>
 
 #include <catch2/catch.hpp>
 
+#include "json.h"
 #include "tests/tools/top_rows.h"
 
 #include <nlohmann/json.hpp>

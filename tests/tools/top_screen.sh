@@ -78,7 +78,7 @@ close_terminal
   printf ']}\n'
 } >"$scratch/large.json"
 open_terminal "'$top' --from '$scratch/large.json'"
-sees "300 ranks" "^CIRCLE of 300 ranks, .* 6 -> \.\.\. -> 299 -> 0"
+sees "300 ranks" "^CIRCLE of 300 ranks, .* 5 -> \.\.\. -> 299 -> 0"
 sees "300 ranks" "rows 1-18 of 300"
 press NPage
 sees "a page down" "rows 19-36 of 300"

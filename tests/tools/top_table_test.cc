@@ -1,11 +1,10 @@
 // The lines of acp_top's table at several widths, its order and its filter.
-#include "table.h"
-
 #include <fmt/core.h>
 
 #include <catch2/catch.hpp>
 
 #include "list.h"
+#include "table.h"
 #include "tests/tools/top_rows.h"
 
 namespace acp::top {
@@ -17,8 +16,8 @@ using rows::picture;
 using rows::waiting;
 
 RankRow wide_row() {
-  RankRow row = waiting(1048575, "acp_wait_ch (receive) of a long name", 1048574,
-                        86'400 * 30);
+  RankRow row = waiting(1048575, "acp_wait_ch (receive) of a long name",
+                        1048574, 86'400 * 30);
   row.host = "node1234.cluster.example.org";
   row.core = 1023;
   row.state = State::kInProgress;
@@ -31,8 +30,8 @@ RankRow wide_row() {
 Picture large_job() {
   std::vector<RankRow> ranks;
   for (std::int64_t i = 0; i < 300; ++i) {
-    ranks.push_back(waiting(i, "acp_sync", std::nullopt,
-                            static_cast<double>(i) / 100));
+    ranks.push_back(
+        waiting(i, "acp_sync", std::nullopt, static_cast<double>(i) / 100));
   }
   return picture(ranks);
 }
@@ -111,7 +110,7 @@ TEST_CASE("acp_top: 300 ranks scroll on 24 lines", "[top]") {
   CHECK(has(list.lines(job, 80, 24).back().text, "rows 281-300 of 300"));
   list.press(Key::kDown);
   CHECK(has(list.lines(job, 80, 24).back().text, "rows 281-300 of 300"));
-  // A larger screen shows more of the end, and a tiny one something.
+  // A larger screen shows more of the end, and a tiny screen shows a row.
   CHECK(has(list.lines(job, 80, 50).back().text, "rows 255-300 of 300"));
   CHECK(list.lines(job, 80, 3).size() == 3);
   list.press(Key::kHome);

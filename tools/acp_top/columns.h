@@ -13,7 +13,7 @@
 
 namespace acp::top {
 
-/// What a rank is doing; docs/observability.md has their meanings.
+/// The activity of a rank; docs/observability.md explains each state.
 enum class State : std::uint8_t {
   kStarting,
   kComputing,

@@ -18,7 +18,7 @@ using Rank = std::int64_t;
 /// Ranks that a line names one by one.
 constexpr std::size_t kNamed = 3;
 /// Ranks of a circle that a line names.
-constexpr std::size_t kNamedInCircle = 8;
+constexpr std::size_t kNamedInCircle = 7;
 
 /// The rows by rank, and the long waits for one rank among them.
 class WaitGraph {
@@ -55,9 +55,8 @@ std::string count_of(std::size_t ranks) {
 
 /// "computing", "waiting in acp_sync", "waiting in acp_wait_ch for rank 3".
 std::string describe(const RankRow& row) {
-  const bool shows_call =
-      !row.call.empty() && row.state != State::kStopped &&
-      row.state != State::kEnded;
+  const bool shows_call = !row.call.empty() && row.state != State::kStopped &&
+                          row.state != State::kEnded;
   if (!shows_call) return std::string(name_of(row.state));
   return row.peer
              ? fmt::format("waiting in {} for rank {}", row.call, *row.peer)
@@ -101,10 +100,10 @@ void add_awaited(const Picture& picture, std::vector<std::string>& lines) {
   const auto most = std::ranges::max_element(
       waiters, {}, [](const auto& entry) { return entry.second; });
   if (most == waiters.end()) return;
-  lines.push_back(fmt::format(
-      "{} wait{} for rank {}, directly or through others. It is {}",
-      count_of(most->second), most->second == 1 ? "s" : "", most->first,
-      describe(*graph.row(most->first))));
+  lines.push_back(
+      fmt::format("{} wait{} for rank {}, directly or through others. It is {}",
+                  count_of(most->second), most->second == 1 ? "s" : "",
+                  most->first, describe(*graph.row(most->first))));
 }
 
 /// Names the ranks that are not in the call in which most others wait for all.
@@ -119,9 +118,8 @@ void add_missing(const Picture& picture, std::vector<std::string>& lines) {
       most->second * 2 < picture.rows.size()) {
     return;
   }
-  std::string text =
-      fmt::format("{} wait{} in {}", count_of(most->second),
-                  most->second == 1 ? "s" : "", most->first);
+  std::string text = fmt::format("{} wait{} in {}", count_of(most->second),
+                                 most->second == 1 ? "s" : "", most->first);
   std::size_t missing = 0;
   for (const RankRow& row : picture.rows) {
     if (!row.rank || row.call == most->first) continue;
@@ -141,9 +139,9 @@ void add_stopped(const Picture& picture, std::vector<std::string>& lines) {
   for (const RankRow& row : picture.rows) {
     if (row.state != State::kStopped || !row.rank || !row.pid) continue;
     if (stopped++ == 0) {
-      lines.push_back(fmt::format(
-          "rank {} is stopped: 'kill -CONT {}' on {} lets it go on", *row.rank,
-          *row.pid, row.host));
+      lines.push_back(
+          fmt::format("rank {} is stopped: 'kill -CONT {}' on {} lets it go on",
+                      *row.rank, *row.pid, row.host));
     }
   }
   if (stopped > 1) {

@@ -1,4 +1,4 @@
-// What stands out in a job that may be stuck: who waits for whom.
+// Findings about a job that may be stuck: which ranks wait for which.
 #pragma once
 
 #include <cstdint>

@@ -128,8 +128,7 @@ std::string json_of(const Picture& picture) {
 }
 
 std::variant<Picture, BadJson> picture_from_json(std::string_view text) {
-  const json document =
-      json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) return BadJson{"it is not JSON"};
   std::string why;
   std::int64_t schema = 0;

@@ -1,4 +1,4 @@
-// Pictures as JSON: what --json prints and --from reads. docs/observability.md
+// Pictures as JSON: the format of --json and --from. docs/observability.md
 // has the schema.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace acp::top {
 /// Raised when a member changes its meaning or goes. New members may come.
 inline constexpr int kJsonSchema = 1;
 
-/// One JSON object of ASCII on several lines, with what findings.h finds.
+/// One JSON object of ASCII on several lines, with the findings.
 std::string json_of(const Picture& picture);
 
 /// Why a text is no picture.

@@ -107,8 +107,8 @@ void List::type(Key key, char character) {
 
 void List::move_sort(int by) {
   const auto count = static_cast<int>(columns().size());
-  sort_ = static_cast<std::size_t>(
-      (static_cast<int>(sort_) + by + count) % count);
+  sort_ =
+      static_cast<std::size_t>((static_cast<int>(sort_) + by + count) % count);
 }
 
 /// first_ may come to lie behind the last row here; lines() mends that, because
@@ -169,10 +169,9 @@ bool List::press(Key key, char character) {
 
 std::string List::last_line(std::size_t rows, std::size_t shown) const {
   if (is_typing_) return fmt::format("/{}_  (Enter, Esc)", filter_);
-  std::string text =
-      rows == 0 ? "no rank to show"
-                : fmt::format("rows {}-{} of {}", first_ + 1, first_ + shown,
-                              rows);
+  std::string text = rows == 0 ? "no rank to show"
+                               : fmt::format("rows {}-{} of {}", first_ + 1,
+                                             first_ + shown, rows);
   text += fmt::format(", by {}{}", columns()[sort_].title,
                       is_descending_ ? " down" : "");
   if (!filter_.empty()) text += fmt::format(", filter {}", filter_);
@@ -189,7 +188,7 @@ std::vector<Line> List::help_lines(std::size_t height) const {
   return lines;
 }
 
-/// From top to bottom: the job, what stands out, the rows, and the last line.
+/// From top to bottom: the job, the findings, the rows, and the last line.
 std::vector<Line> List::lines(const Picture& picture,
                               std::size_t width,
                               std::size_t height) {
@@ -211,13 +210,13 @@ std::vector<Line> List::lines(const Picture& picture,
   first_ = std::min(first_, all.size() - std::min(all.size(), page_));
   const std::size_t shown = std::min(page_, all.size() - first_);
   for (std::size_t i = first_; i < first_ + shown; ++i) {
-    const Style style = is_long_wait(all[i])                   ? Style::kBold
-                        : all[i].state == State::kStopped ||
-                                all[i].state == State::kUnknown ? Style::kAlarm
-                        : all[i].state == State::kEnded ||
-                                all[i].state == State::kFinished
-                            ? Style::kDim
-                            : Style::kPlain;
+    const Style style =
+        is_long_wait(all[i]) ? Style::kBold
+        : all[i].state == State::kStopped || all[i].state == State::kUnknown
+            ? Style::kAlarm
+        : all[i].state == State::kEnded || all[i].state == State::kFinished
+            ? Style::kDim
+            : Style::kPlain;
     lines.push_back({row_line(layout, all[i], width), style});
   }
   lines.resize(std::max<std::size_t>(height, 1) - 1);

@@ -1,5 +1,5 @@
-// What the user of the screen has chosen: order, filter, place. It takes keys
-// and makes the lines of the screen, and knows no terminal.
+// The state of the screen: order, filter and place. It takes keys and makes the
+// lines of the screen, and knows no terminal.
 #pragma once
 
 #include <cstddef>
@@ -63,7 +63,7 @@ class List {
 
   std::size_t sort_ = 0;  ///< Index in columns().
   bool is_descending_ = false;
-  bool shows_long_waits_ = false;  ///< And no other rows.
+  bool shows_long_waits_ = false;  ///< The list shows no other rows.
   std::string filter_;
   bool is_typing_ = false;  ///< Characters go into filter_.
   bool shows_help_ = false;

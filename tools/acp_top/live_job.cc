@@ -107,9 +107,10 @@ std::optional<JobView> LiveJob::receive() {
     const protocol::ViewHeader header = protocol::decode_view_header(bytes_);
     if (!header.is_view || header.version != protocol::kViewVersion) {
       bytes_.clear();
-      fail(fmt::format("acprun {} is of another version of ACP: use the "
-                       "acp_top beside that acprun",
-                       pid()));
+      fail(
+          fmt::format("acprun {} is of another version of ACP: use the "
+                      "acp_top beside that acprun",
+                      pid()));
       break;
     }
     const std::size_t size = protocol::kViewHeaderBytes + header.bytes;
@@ -146,12 +147,11 @@ std::variant<LiveJob, NoJob> find_job(std::uint32_t pid,
   if (wanted != jobs.end()) return std::move(*wanted);
   const std::string list = list_of(jobs);
   return NoJob{
-      pid == 0
-          ? fmt::format("several jobs run here; give the number of one:\n{}",
-                        list)
-          : fmt::format("no acprun of this user has the number {}; there "
-                        "is:\n{}",
-                        pid, list)};
+      pid == 0 ? fmt::format(
+                     "several jobs run here; give the number of one:\n{}", list)
+               : fmt::format("no acprun of this user has the number {}; there "
+                             "is:\n{}",
+                             pid, list)};
 }
 
 }  // namespace acp::top

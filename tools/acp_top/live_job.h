@@ -29,7 +29,7 @@ class LiveJob {
   /// Sends a request. The answer of the one before must be there.
   void ask(protocol::ViewRequest request);
 
-  /// Takes what has come. Returns the newest whole view; nullopt: none yet, or
+  /// Takes the bytes that have arrived. Returns the newest whole view; nullopt: none yet, or
   /// is_over().
   std::optional<protocol::JobView> receive();
 
@@ -53,12 +53,12 @@ class LiveJob {
   std::string error_;
 };
 
-/// What ends acp_top before it shows a job: a text, and the exit status.
+/// The text with which acp_top ends, because there is no job to show.
 struct NoJob {
   std::string text;
 };
 
-/// The job to show: the one of acprun `pid`, or with 0 the only one. Waits two
+/// The job to show: that of acprun `pid`, or for 0 the only job. Waits two
 /// seconds at most for answers.
 std::variant<LiveJob, NoJob> find_job(std::uint32_t pid,
                                       std::span<const std::string> folders);

@@ -1,5 +1,5 @@
-// acp_top's main: finds a job of this user, and shows what its ranks do. Users
-// run it beside a job; it joins none, and changes nothing in it.
+// acp_top's main: finds a job of this user, and shows the states of its ranks.
+// Users run it beside a job, which it neither joins nor changes.
 #include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ int fail(std::string_view text) {
   return 1;
 }
 
-/// The characters of a line: those of the terminal, or enough for all columns.
+/// Characters of a line: the width of the terminal, or room for all columns.
 std::size_t width_of_output() {
   winsize size{};
   const bool is_terminal = ::isatty(STDOUT_FILENO) != 0 &&
@@ -69,9 +69,10 @@ std::optional<JobView> look(LiveJob& job) {
   auto view = job.wait(kAnswerLimit);
   if (view) return view;
   if (!job.is_over()) {
-    fail(fmt::format("acprun {} does not answer within {} s: is it stopped "
-                     "(state T)?\n",
-                     job.pid(), kAnswerLimit.count() / 1000));
+    fail(
+        fmt::format("acprun {} does not answer within {} s: is it stopped "
+                    "(state T)?\n",
+                    job.pid(), kAnswerLimit.count() / 1000));
   } else {
     fail(job.error().empty() ? "the job has ended\n" : job.error() + "\n");
   }
@@ -81,8 +82,8 @@ std::optional<JobView> look(LiveJob& job) {
 /// Takes two looks, because rates and long waits need time. When the job ends
 /// meanwhile, the last view says so.
 int print_live(LiveJob& job, const Options& options) {
-  const auto interval = milliseconds(
-      static_cast<std::int64_t>(options.interval_s * 1000));
+  const auto interval =
+      milliseconds(static_cast<std::int64_t>(options.interval_s * 1000));
   const auto before = look(job);
   if (!before) return 1;
   auto now = job.wait(interval);
@@ -103,6 +104,7 @@ int show_live(LiveJob& job, const Options& options) {
   return error.empty() ? status : fail(error);
 }
 
+/// The rates and times of the file are shown as they are.
 int show_file(const Options& options) {
   std::ifstream file(options.from, std::ios::binary);
   if (!file) return fail(fmt::format("cannot read {}\n", options.from));
@@ -128,8 +130,7 @@ void add_options(CLI::App& app, Options& options) {
                  "several jobs of this user run");
   auto* once = app.add_flag("--once", options.once,
                             "Print one table; needs no terminal");
-  app.add_flag("--json", options.json, "Print one JSON object")
-      ->excludes(once);
+  app.add_flag("--json", options.json, "Print one JSON object")->excludes(once);
   app.add_option("--interval", options.interval_s,
                  "Seconds between two looks; 1 unless given")
       ->check(CLI::Range(0.25, 3600.0));
@@ -139,11 +140,14 @@ void add_options(CLI::App& app, Options& options) {
       ->excludes("--interval");
 }
 
+/// A file needs no job, so it comes first. Without a terminal only the forms for
+/// programs and files are possible.
 int run(int argc, char** argv) {
   set_log_prefix("acp_top");
   Options options;
-  CLI::App app("Shows what the ranks of a running job do, and who waits for "
-               "whom.");
+  CLI::App app(
+      "Shows what the ranks of a running job do, and who waits for "
+      "whom.");
   app.name("acp_top");
   add_options(app, options);
   try {

@@ -53,6 +53,8 @@ void add_rates(const RankView& before,
                           packets(now, TrafficCount::kSentAgain), seconds);
 }
 
+/// A value that the view does not have stays unknown: a rank that computes has
+/// waited for no time, not for 0 s.
 RankRow row_of(const RankView& now,
                const RankView* before,
                const std::string& host,
@@ -80,6 +82,8 @@ RankRow row_of(const RankView& now,
 
 }  // namespace
 
+/// Both views have the ranks in the order of their numbers at launch. A rank
+/// gets rates only when both views have seen it.
 Picture picture_of(const JobView& now, const JobView* before) {
   Picture picture;
   picture.acprun = now.acprun_pid;
@@ -99,7 +103,8 @@ Picture picture_of(const JobView& now, const JobView* before) {
     if (earlier != nullptr && !(earlier->was_seen && rank.was_seen)) {
       earlier = nullptr;
     }
-    picture.rows.push_back(row_of(rank, earlier, now.hosts[rank.host], seconds));
+    picture.rows.push_back(
+        row_of(rank, earlier, now.hosts[rank.host], seconds));
   }
   return picture;
 }

@@ -13,7 +13,7 @@ namespace acp::top {
 /// Plain value.
 struct Picture {
   std::int64_t acprun = 0;  ///< Process of acprun.
-  std::int64_t ranks = 0;   ///< Of the job.
+  std::int64_t ranks = 0;   ///< Number of ranks of the job.
   std::int64_t hosts = 0;
   std::string program;
   double age_s = 0;

@@ -189,8 +189,7 @@ int run_screen(Picture picture,
                std::string& error) {
   Terminal terminal;
   if (!terminal.is_open()) {
-    error =
-        "this terminal cannot show it (see TERM): give --once or --json\n";
+    error = "this terminal cannot show it (see TERM): give --once or --json\n";
     return 1;
   }
   Screen(std::move(picture), live, interval).run();

@@ -104,6 +104,8 @@ std::string row_line(std::span<const ShownColumn> layout,
   });
 }
 
+/// States are counted in the order of their enumeration. The reason of an end
+/// takes the place of the counts.
 std::vector<std::string> head_lines(const Picture& picture, std::size_t width) {
   std::array<std::size_t, kStates> counts{};
   for (const RankRow& row : picture.rows)
@@ -118,14 +120,13 @@ std::vector<std::string> head_lines(const Picture& picture, std::size_t width) {
     states = fmt::format("acprun shows the ranks of jobs with up to {} ranks",
                          protocol::kMostViewRanks);
   }
-  const std::string facts =
-      fmt::format("job {}, {} rank{} on {} host{}, {}: ", picture.acprun,
-                  picture.ranks, picture.ranks == 1 ? "" : "s", picture.hosts,
-                  picture.hosts == 1 ? "" : "s",
-                  describe_seconds(picture.age_s));
-  return {shorten(facts + picture.program, width),
-          shorten(picture.end.empty() ? states : "ENDED: " + picture.end,
-                  width)};
+  const std::string facts = fmt::format(
+      "job {}, {} rank{} on {} host{}, {}: ", picture.acprun, picture.ranks,
+      picture.ranks == 1 ? "" : "s", picture.hosts,
+      picture.hosts == 1 ? "" : "s", describe_seconds(picture.age_s));
+  return {
+      shorten(facts + picture.program, width),
+      shorten(picture.end.empty() ? states : "ENDED: " + picture.end, width)};
 }
 
 std::string plain_text(const Picture& picture, std::size_t width) {

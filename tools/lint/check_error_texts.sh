@@ -13,7 +13,7 @@ parts=$(mktemp)
 trap 'rm -f "$sources" "$parts"' EXIT
 # One line, in which neighbouring literals are one literal.
 # shellcheck disable=SC2046 # the folders are words
-find src launcher $(tools/lint/network_folders.sh) -name '*.cc' -o -name '*.h' |
+find src launcher tools/acp_top $(tools/lint/network_folders.sh) -name '*.cc' -o -name '*.h' |
   sort | xargs cat | tr '\n' ' ' | sed -E 's/" +"//g; s/ +/ /g' >"$sources"
 grep -E '^\| `' "$page" | sed 's/^| //; s/ | .*//' | grep -oE '`[^`]+`' |
   tr -d '`' |
