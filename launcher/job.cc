@@ -417,7 +417,10 @@ class Job {
   }
 
   void answer_viewers() {
-    if (views_.is_asked()) views_.answer(view_of(round_.looks()));
+    if (!views_.is_asked()) return;
+    const auto begin = Clock::now();
+    views_.answer(view_of(round_.looks()));
+    views_.rest_after(begin, Clock::now());
   }
 
   protocol::JobView view_of(std::span<const RankLook> looks) {

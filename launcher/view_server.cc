@@ -49,9 +49,14 @@ bool ViewServer::is_look_due(Clock::time_point now) const {
 }
 
 void ViewServer::note_look(Clock::time_point begin, Clock::time_point end) {
-  next_look_ =
-      end + std::max<Clock::duration>(kLeastPause, kRest * (end - begin));
+  rest_after(begin, end);
   if (is_asked()) answer_by_ = std::min(answer_by_, end + kLookLimit);
+}
+
+void ViewServer::rest_after(Clock::time_point begin, Clock::time_point end) {
+  next_look_ = std::max(
+      next_look_,
+      end + std::max<Clock::duration>(kLeastPause, kRest * (end - begin)));
 }
 
 void ViewServer::answer(const JobView& view) {
@@ -108,7 +113,7 @@ void ViewServer::accept() {
   }
   // Without a descriptor for it, a connection stays where it is, and the event
   // loop would call again at once.
-  if (errno != EAGAIN && errno != EINTR) {
+  if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
     log(LogLevel::kDebug, "no more viewers: accept: {}", errno_text(errno));
     loop_.forget(listener_->fd());
   }

@@ -31,8 +31,8 @@ class ViewServer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Between the ends of two looks for viewers passes at least this time, and
-  /// at least kRest times the time that the look took of acprun.
+  /// After acprun has worked for viewers, no look for them begins for this time,
+  /// nor for kRest times the time of that work.
   static constexpr std::chrono::milliseconds kLeastPause{250};
   static constexpr int kRest = 50;
   /// Looks of all hosts are there in this time, or the answer does without.
@@ -59,6 +59,9 @@ class ViewServer {
   /// A look of all hosts has begun. It took acprun the time from `begin` to
   /// `end`, and is under way until answer().
   void note_look(Clock::time_point begin, Clock::time_point end);
+
+  /// acprun has worked for viewers from `begin` to `end`. The next look waits.
+  void rest_after(Clock::time_point begin, Clock::time_point end);
 
   /// Whether a viewer has waited too long for a host. The caller answers with
   /// the looks that are there.

@@ -37,11 +37,11 @@ eventually() {
 }
 mkfifo "$scratch/never"
 
-# start <ranks> <word>: starts a job, whose acprun is $job, and waits until all ranks
-# are ready. $order is a descriptor of its standard input.
+# start <ranks> <word> [option...]: starts a job, whose acprun is $job, and waits until
+# all ranks are ready. $order is a descriptor of its standard input.
 start() {
   mkfifo "$scratch/order"
-  "$acprun" -np "$1" --bind none "$stuck" "$2" <"$scratch/order" \
+  "$acprun" -np "$1" --bind none "${@:3}" "$stuck" "$2" <"$scratch/order" \
     >"$scratch/out" 2>"$scratch/err" &
   job=$!
   started+=("$job")

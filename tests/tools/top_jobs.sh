@@ -60,6 +60,23 @@ wait "$job" 2>/dev/null || true
 [ ! -e "$scratch/acp" ] || fail "acp_top has left the socket of a killed acprun"
 exec {order}>&-
 
+# --- Ranks of two hosts, whose names mean this machine. One host falls silent.
+printf '#!/bin/sh\nshift\nexec "$@"\n' >"$scratch/rsh"
+chmod 755 "$scratch/rsh"
+start 4 circle --host a:2,b:2 --rsh "$scratch/rsh"
+out=$("$top" "$job" --once)
+says "two hosts" "job $job, 4 ranks on 2 hosts" "$out"
+says "two hosts" "^CIRCLE of 4 ranks, for .*: 0 -> 3 -> 2 -> 1 -> 0$" "$out"
+says "two hosts" "^ +0 a .* acp_wait_ch" "$out"
+says "two hosts" "^ +3 b .* acp_wait_ch" "$out"
+says "packets over udp" '"sent": [1-9]' "$("$top" "$job" --json --interval 0.25)"
+daemon=$(pgrep -P "$job" -f -- --daemon | tail -n 1)
+kill -STOP "$daemon"
+out=$("$top" "$job" --once --interval 0.25)
+kill -CONT "$daemon"
+says "a silent host" "^2 asleep, 2 unknown$" "$out"
+end_job
+
 # --- A busy job moves.
 start 2 busy
 out=$("$top" "$job" --once --interval 0.25)

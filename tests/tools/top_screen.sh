@@ -48,6 +48,10 @@ tm resize-window -x 40 -y 5
 sees "a narrow screen" "^rows 1-.* of 3"
 tm resize-window -x 80 -y 24
 sees "80 columns again" "rows 1-3 of 3"
+kill -STOP "$job"
+sees "acprun is stopped" "acprun does not answer"
+kill -CONT "$job"
+sees "acprun goes on" "rows 1-3 of 3, by RANK   [?]"
 press q
 sees "the end" "status 0"
 end_job

@@ -177,6 +177,7 @@ std::string List::last_line(std::size_t rows, std::size_t shown) const {
   if (!filter_.empty()) text += fmt::format(", filter {}", filter_);
   if (shows_long_waits_) text += ", long waits";
   if (is_paused_) text += ", PAUSED";
+  if (!notice_.empty()) text += ", " + notice_;
   return text + "   ? help, q leave";
 }
 

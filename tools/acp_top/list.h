@@ -49,6 +49,9 @@ class List {
                           std::size_t width,
                           std::size_t height);
 
+  /// Words for the last line; "" shows none.
+  void set_notice(std::string_view notice) { notice_ = notice; }
+
   /// The screen shows no new pictures.
   bool is_paused() const noexcept { return is_paused_; }
 
@@ -68,6 +71,7 @@ class List {
   bool is_typing_ = false;  ///< Characters go into filter_.
   bool shows_help_ = false;
   bool is_paused_ = false;
+  std::string notice_;
   std::size_t first_ = 0;  ///< The first row on the screen.
   std::size_t page_ = 1;   ///< Rows on the screen; lines() sets it.
 };

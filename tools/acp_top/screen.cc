@@ -115,6 +115,8 @@ class Screen {
   void run() {
     ask();
     for (;;) {
+      is_late_ = is_live() && has_asked_ && Clock::now() >= late_at_;
+      list_.set_notice(is_late_ ? "acprun does not answer" : "");
       Terminal::paint(list_.lines(picture_, static_cast<std::size_t>(COLS),
                                   static_cast<std::size_t>(LINES)));
       wait();
@@ -132,6 +134,7 @@ class Screen {
     live_->ask(protocol::ViewRequest::kRanks);
     has_asked_ = true;
     next_ = Clock::now() + interval_;
+    late_at_ = Clock::now() + kAnswerLimit;
   }
 
   /// Sleeps until a key, a view, or the time of the next request. A change of
@@ -140,8 +143,9 @@ class Screen {
     pollfd ready[2] = {{STDIN_FILENO, POLLIN, 0},
                        {is_live() ? live_->fd() : -1, POLLIN, 0}};
     int limit = -1;
-    if (is_live() && !has_asked_) {
-      const auto left = std::chrono::ceil<milliseconds>(next_ - Clock::now());
+    if (is_live() && !is_late_) {
+      const auto left = std::chrono::ceil<milliseconds>(
+          (has_asked_ ? late_at_ : next_) - Clock::now());
       limit = static_cast<int>(std::max(left, milliseconds(0)).count());
     }
     ::poll(ready, 2, limit);
@@ -168,15 +172,22 @@ class Screen {
       before_ = std::move(view);
     }
     if (!live_->is_over() || !picture_.end.empty()) return;
-    picture_.end = live_->error().empty() ? "acprun is gone" : live_->error();
+    picture_.end = live_->error().empty()
+                       ? "acprun has ended, or has dropped this viewer"
+                       : live_->error();
   }
+
+  /// acprun answers within a second and a half, unless it is stopped.
+  static constexpr milliseconds kAnswerLimit{3000};
 
   Picture picture_;
   LiveJob* live_;  ///< Null: picture_ stays.
   milliseconds interval_;
   std::optional<JobView> before_;  ///< The latest view.
   Clock::time_point next_{};       ///< Time of the next request.
+  Clock::time_point late_at_{};    ///< Time by which the answer should be here.
   bool has_asked_ = false;         ///< The answer has not come.
+  bool is_late_ = false;           ///< It has not come by late_at_.
   bool is_hung_up_ = false;        ///< The terminal is gone.
   List list_;
 };
