@@ -35,7 +35,8 @@ for file in bin/acprun bin/acpcc bin/acpgcc bin/acpc++ bin/acpcxx \
   bin/acp_info bin/acp_perf include/acp.h include/acp/gma.h \
   include/acp/acp.hpp include/acp/cpp/table.hpp share/doc/acp/examples/uts.cc \
   bin/qmp-config include/qmp.h include/qmp.hpp share/man/man1/acprun.1 \
-  share/man/man1/acp_info.1 share/man/man1/macprun.1 bin/macprun bin/macpcc \
+  share/man/man1/acp_info.1 bin/acp_top share/man/man1/acp_top.1 \
+  share/bash-completion/completions/acp_top share/man/man1/macprun.1 bin/macprun bin/macpcc \
   share/bash-completion/completions/acprun share/doc/acp/quickstart.md \
   share/doc/acp/tutorial/map.md share/doc/acp/examples/halo.c \
   share/doc/acp/examples/make_reads.sh share/doc/acp/examples/field.macprun; do

@@ -1,5 +1,6 @@
 # What the tests of acp_top share. The caller sets acprun, top and stuck.
 #
+# shellcheck disable=SC2034,SC2154
 # Each test has a folder of its own for sockets, and names its job. So other jobs of
 # this user may run meanwhile.
 set -eu

@@ -6,6 +6,13 @@ acprun=$1 top=$2 stuck=$3
 # shellcheck source=tests/tools/top_common.bash
 . "$(dirname "$0")/top_common.bash"
 
+# --- Completion of options, in bash.
+# shellcheck source=tools/acp_top/acp_top.bash
+. "$(dirname "$0")/../../tools/acp_top/acp_top.bash"
+COMP_WORDS=(acp_top --on) COMP_CWORD=1
+_acp_top
+[ "${COMPREPLY[*]}" = --once ] || fail "completion of --on: ${COMPREPLY[*]}"
+
 # --- A circle: the ranks, their calls and peers, and the circle.
 start 3 circle
 out=$("$top" "$job" --once)
