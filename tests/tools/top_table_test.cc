@@ -65,11 +65,11 @@ TEST_CASE("acp_top: 80 columns show state, call, peer and time", "[top]") {
   const auto layout = lay_out(job, 80);
   CHECK(layout.size() == kLeastColumns);
   CHECK(title_line(layout, 80) ==
-        "RANK    HOST             CORE STATE       WAITS IN         "
-        "           FOR  WAITED");
+        "   RANK HOST             CORE STATE       WAITS IN         "
+        "           FOR WAITED");
   const std::string line = row_line(layout, job[0], 80);
   CHECK(has(line, "1048575 node1234.cluste~ 1023 in progress acp_wait_ch"));
-  CHECK(has(line, "~ 1048574  30d00h"));
+  CHECK(has(line, "~ 1048574 30d00h"));
 }
 
 TEST_CASE("acp_top: a wide screen shows every column", "[top]") {
