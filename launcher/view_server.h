@@ -31,8 +31,8 @@ class ViewServer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// After acprun has worked for viewers, no look for them begins for this time,
-  /// nor for kRest times the time of that work.
+  /// After acprun has worked for viewers, no look for them begins for this
+  /// time, nor for kRest times the time of that work.
   static constexpr std::chrono::milliseconds kLeastPause{250};
   static constexpr int kRest = 50;
   /// Looks of all hosts are there in this time, or the answer does without.

@@ -29,8 +29,8 @@ class LiveJob {
   /// Sends a request. The answer of the one before must be there.
   void ask(protocol::ViewRequest request);
 
-  /// Takes the bytes that have arrived. Returns the newest whole view; nullopt: none yet, or
-  /// is_over().
+  /// Takes the bytes that have arrived. Returns the newest whole view; nullopt:
+  /// none yet, or is_over().
   std::optional<protocol::JobView> receive();
 
   /// receive() until a view is there; nullopt: is_over(), or the time is up.

@@ -140,8 +140,8 @@ void add_options(CLI::App& app, Options& options) {
       ->excludes("--interval");
 }
 
-/// A file needs no job, so it comes first. Without a terminal only the forms for
-/// programs and files are possible.
+/// A file needs no job, so it comes first. Without a terminal only the forms
+/// for programs and files are possible.
 int run(int argc, char** argv) {
   set_log_prefix("acp_top");
   Options options;
