@@ -29,7 +29,8 @@ grep -v '^#' "$source_dir/$list" | LC_ALL=C sort >"$work/listed"
   LC_ALL=C sort -u >"$work/declared"
 same "The public headers" "$work/declared"
 
-nm -D --defined-only "$library" | awk '{ print $3 }' |
+# A version is a symbol of its own (A), and part of each name.
+nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
   LC_ALL=C sort -u >"$work/exported"
 same "The exported symbols of ${library##*/}" "$work/exported"
 

@@ -4,12 +4,17 @@
 # older interfaces as QMP::scu and QMP::lqcd.
 include(CMakePackageConfigHelpers)
 
-# acp_install_package(NAME VERSION...): installs the CMake package NAME, whose targets
-# NAMETargets are installed with namespace NAME. VERSION are the arguments of
-# write_basic_package_version_file.
+# acp_install_targets(NAME TARGETS): installs the exported TARGETS as a part of the
+# CMake package NAME, with namespace NAME.
+function(acp_install_targets name targets)
+  install(EXPORT ${targets} NAMESPACE ${name}::
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
+endfunction()
+
+# acp_install_package(NAME VERSION...): installs the CMake package NAME. VERSION are
+# the arguments of write_basic_package_version_file.
 function(acp_install_package name)
   set(dir ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
-  install(EXPORT ${name}Targets NAMESPACE ${name}:: DESTINATION ${dir})
   configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${name}Config.cmake.in
     ${CMAKE_BINARY_DIR}/package/${name}Config.cmake @ONLY)
   write_basic_package_version_file(
@@ -25,6 +30,13 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/
   DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
   PATTERN "*.md" PATTERN "examples/*.[ch]" PATTERN "examples/*.cc" PATTERN "examples/*.f90"
   PATTERN "examples/*.macprun" PATTERN man EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The licences of the header libraries that are compiled in, as Debian has them.
+foreach(library libcli11-dev nlohmann-json3-dev libxxhash-dev)
+  install(FILES /usr/share/doc/${library}/copyright RENAME ${library}
+    DESTINATION ${CMAKE_INSTALL_DOCDIR}/notices OPTIONAL)
+endforeach()
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/docs/examples/make_reads.sh
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/
@@ -33,8 +45,15 @@ install(TARGETS acp acp_static EXPORT acpTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
+acp_install_targets(acp acpTargets)
 acp_install_package(acp COMPATIBILITY SameMinorVersion)
 
+# The loader finds libraries of a system prefix by itself. Programs that are linked with
+# others need the way to them.
+set(ACP_PC_RPATH "-Wl,-rpath,\${libdir} ")
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(ACP_PC_RPATH)
+endif()
 # Relative, so that an installation can be moved.
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH ACP_PC_PREFIX
@@ -49,6 +68,7 @@ set_target_properties(qmp PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS qmp qmp_static scu scu_static lqcd lqcd_static EXPORT QMPTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+acp_install_targets(QMP QMPTargets)
 acp_install_package(QMP VERSION ${QMP_VERSION} COMPATIBILITY SameMajorVersion)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/qmp.pc.in
   ${CMAKE_BINARY_DIR}/package/qmp.pc @ONLY)
@@ -60,8 +80,7 @@ if(ACP_HAS_FORTRAN)
     string(TOLOWER ${package} name)
     install(TARGETS ${name}_fortran EXPORT ${package}FortranTargets
       ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-    install(EXPORT ${package}FortranTargets NAMESPACE ${package}::
-      DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/${package})
+    acp_install_targets(${package} ${package}FortranTargets)
     configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}-fortran.pc.in
       ${CMAKE_BINARY_DIR}/package/${name}-fortran.pc @ONLY)
     install(FILES ${CMAKE_BINARY_DIR}/package/${name}-fortran.pc

@@ -12,8 +12,9 @@ foreach(HMPI_MPI openmpi mpich)
     EXPORT_NAME ${HMPI_MPI} INSTALL_RPATH "$ORIGIN")
   target_include_directories(hmpi_${HMPI_MPI} INTERFACE
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  install(TARGETS hmpi_${HMPI_MPI} EXPORT HMPITargets
+  install(TARGETS hmpi_${HMPI_MPI} EXPORT HMPI_${HMPI_MPI}Targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  acp_install_targets(HMPI HMPI_${HMPI_MPI}Targets)
   set(HMPI_MPI_NAME ${HMPI_MPI_NAME_${HMPI_MPI}})
   set(HMPI_MPI_PC ${HMPI_MPI_PC_${HMPI_MPI}})
   configure_file(${CMAKE_CURRENT_LIST_DIR}/hmpi.pc.in
