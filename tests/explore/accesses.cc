@@ -48,7 +48,7 @@ bool World::is_contended(const std::byte* at, std::size_t bytes) const {
 void World::touch(const std::byte* at,
                   std::size_t bytes,
                   bool is_write,
-                  int rank) {
+                  int user) {
   const int owner = rank_at(at);
   if (owner >= 0 && is_in(private_, at, bytes)) {
     return;
@@ -59,7 +59,7 @@ void World::touch(const std::byte* at,
   const auto first = reinterpret_cast<std::uintptr_t>(at) / 8;
   const auto last = (reinterpret_cast<std::uintptr_t>(at) + bytes - 1) / 8;
   for (std::uintptr_t word = first; word <= last; ++word) {
-    contention_.note(word, rank, is_write);
+    contention_.note(word, user, is_write);
     if (contention_.is_contended(word)) {
       is_write ? order_.write(word) : order_.read(word);
     }

@@ -217,9 +217,9 @@ bool World::copy_bytes(Chain& chain,
       to != nullptr ? to : chain.results.data() + chain.targets.back().from;
   const auto copy = [&](std::size_t at, std::size_t some) {
     if (is_ordering_) {
-      touch(from + at, some, false, chain.rank);
+      touch(from + at, some, false, user_of(chain));
       if (to != nullptr) {
-        touch(to + at, some, true, chain.rank);
+        touch(to + at, some, true, user_of(chain));
       }
     }
     std::memmove(target + at, from + at, some);
@@ -266,7 +266,7 @@ void World::change_word(Chain& chain, const acpx_op_t& op, std::byte* at) {
     default: break;
   }
   if (is_ordering_) {
-    touch(at, 8, op.opcode != ACPX_CAS8 || value != old, chain.rank);
+    touch(at, 8, op.opcode != ACPX_CAS8 || value != old, user_of(chain));
   }
   std::memcpy(at, &value, 8);
   if (is_ordering_ && watcher_ != nullptr) {
@@ -300,7 +300,7 @@ void World::arrive(std::size_t number) {
   for (const Chain::Result& result : chain.targets) {
     if (result.to != nullptr) {
       if (is_ordering_) {
-        touch(result.to, result.bytes, true, chain.rank);
+        touch(result.to, result.bytes, true, user_of(chain));
       }
       std::memcpy(result.to, chain.results.data() + result.from, result.bytes);
     }

@@ -348,12 +348,6 @@ explore_mutant(walk_ignores_removal table/walk.cc
   "  copy.is_there = *serial == found_.serial;"
   "  copy.is_there = true;")
 
-# A thread uses the size of an element that another thread has erased.
-explore_mutant(size_is_stale list/iterators.cc
-  list.erased_by_thread near
-  "  g_arrivals.note_other();
-" "")
-
 # A growth frees the body of before the last one, and then reads its source.
 explore_mutant(growth_frees_source structure/bytes.cc
   vector.own_source,deque.own_source near

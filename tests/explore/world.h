@@ -316,6 +316,12 @@ class World {
     return static_cast<std::uint64_t>(rank) + 1;
   }
 
+  /// The number by which Contention knows who uses a word: a rank, or a further
+  /// thread of one.
+  static int user_of(const Chain& chain) {
+    return chain.poster->program >= 0 ? chain.poster->program : chain.rank;
+  }
+
   Microseconds deadline_of(int timeout_ms) const;
   std::uint64_t signature() const;
 
@@ -356,7 +362,7 @@ class World {
   bool is_visible(Chain& chain) const;
 
   // accesses.cc
-  void touch(const std::byte* at, std::size_t bytes, bool is_write, int rank);
+  void touch(const std::byte* at, std::size_t bytes, bool is_write, int user);
   bool is_contended(const std::byte* at, std::size_t bytes) const;
   bool is_in(const std::vector<Range>& ranges,
              const std::byte* at,
