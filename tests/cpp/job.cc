@@ -44,6 +44,7 @@ int run_whole(int argc, char** argv) {
     acp::put(outlive->allocated.ptr(), 3);
     EXPECT(acp::get(outlive->allocated.ptr()) == 3);
     acp::sync();
+    job.finalize();
   }
   acp_errno = 0;
   outlive.reset();

@@ -20,23 +20,27 @@ class request {
  public:
   request() = default;
 
-  explicit request(acp_request_t made) : request_(made) {
+  explicit request(acp_request_t made)
+      : request_(made),
+        epoch_(detail::g_epoch.load(std::memory_order_relaxed)) {
     if (made == nullptr) {
       detail::fail("acp_nbsend_ch or acp_nbrecv_ch");
     }
   }
 
   request(request&& other) noexcept
-      : request_(std::exchange(other.request_, nullptr)) {}
+      : request_(std::exchange(other.request_, nullptr)),
+        epoch_(other.epoch_) {}
 
   request& operator=(request&& other) noexcept {
     std::swap(request_, other.request_);
+    std::swap(epoch_, other.epoch_);
     return *this;
   }
 
   /// Waits, because the buffer may end after this object. A failure is lost.
   ~request() {
-    if (request_ != nullptr && detail::is_in_job()) {
+    if (request_ != nullptr && detail::is_current(epoch_)) {
       acp_wait_ch(request_);
     }
   }
@@ -56,6 +60,7 @@ class request {
 
  private:
   acp_request_t request_ = nullptr;
+  unsigned epoch_ = 0;
 };
 
 /// This rank's end of a channel of elements. The n-th end of the sender belongs

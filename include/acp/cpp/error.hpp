@@ -59,15 +59,6 @@ auto checked(const char* function, const Call& call) {
   }
 }
 
-/// Whether the process is between acp_init and acp_finalize. Writes no line.
-inline bool is_in_job() noexcept {
-  const int before = acp_errno;
-  acp_query_rank(ACP_GA_NULL);
-  const bool is_in = acp_errno == ACPX_BAD_ADDRESS;
-  acp_errno = before;
-  return is_in;
-}
-
 /// Refuses a type that cannot be an element. Each class and function checks it
 /// first, so that a compiler shows this text and not one of the library's
 /// inside.

@@ -155,7 +155,7 @@ class future : public detail::future_base {
   /// The value must not arrive in a block that is in other hands. A failure is
   /// left for the next wait.
   void finish() noexcept {
-    if (block_.ga() != ACP_GA_NULL && detail::is_in_job()) {
+    if (block_.is_alive()) {
       while (!ready()) {
       }
       block_ = detail::heap_block();

@@ -67,7 +67,7 @@ class job {
   job& operator=(const job&) = delete;
 
   ~job() {
-    if (!detail::is_in_job()) {
+    if (is_over_) {
       return;
     }
     if (std::uncaught_exceptions() > exceptions_) {
@@ -97,6 +97,7 @@ class job {
 
   /// Ends the job before the destructor does, and throws if that fails.
   void finalize() {
+    is_over_ = true;
     if (leave() != 0) {
       detail::fail("acp_finalize");
     }
@@ -116,7 +117,8 @@ class job {
     return answer;
   }
 
-  int exceptions_;  ///< Under way when the job began.
+  int exceptions_;        ///< Under way when the job began.
+  bool is_over_ = false;  ///< Written by finalize().
 };
 
 }  // namespace acp::inline face

@@ -3,6 +3,8 @@
 #ifndef ACP_CPP_LANDING_HPP
 #define ACP_CPP_LANDING_HPP
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -22,7 +24,7 @@ inline std::atomic<unsigned> g_epoch{1};
 
 /// Whether an object of this epoch can still be freed.
 inline bool is_current(unsigned epoch) noexcept {
-  return epoch == g_epoch.load(std::memory_order_relaxed) && is_in_job();
+  return epoch == g_epoch.load(std::memory_order_relaxed);
 }
 
 /// A block of a rank's heap. Move-only.
@@ -48,12 +50,16 @@ class heap_block {
   }
 
   ~heap_block() {
-    if (ga_ != ACP_GA_NULL && is_current(epoch_)) {
+    if (is_alive()) {
       acp_free(ga_);
     }
   }
 
   acp_ga_t ga() const noexcept { return ga_; }
+
+  bool is_alive() const noexcept {
+    return ga_ != ACP_GA_NULL && is_current(epoch_);
+  }
 
  private:
   acp_ga_t ga_ = ACP_GA_NULL;
@@ -91,7 +97,7 @@ inline landing_list g_landings;
 
 /// Frees a landing that is in the list.
 inline void free_landing(landing& one) noexcept {
-  if (one.ga != ACP_GA_NULL && is_in_job()) {
+  if (one.ga != ACP_GA_NULL) {
     acp_free(one.ga);
   }
   one = {};
@@ -120,7 +126,10 @@ class landing_entry {
   ~landing_entry() {
     const std::lock_guard lock(g_landings.mutex);
     std::erase(g_landings.all, mine_);
-    free_landing(*mine_);
+    // The main thread ends behind the job, which has freed its landing.
+    if (::gettid() != ::getpid()) {
+      free_landing(*mine_);
+    }
   }
 
  private:
