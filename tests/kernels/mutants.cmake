@@ -381,7 +381,7 @@ kernel_mutant(cells_not_skipped hmpi_ring hmpi/ring.cc end
     cell =" "    cell =")
 
 # Invariant 3: data of an earlier pass look like a message.
-kernel_mutant(cells_behind_not_cleared hmpi_ring hmpi/ring.cc next_pass
+kernel_mutant(cells_behind_not_cleared hmpi_ring hmpi/ring.cc end,next_pass
   "    next_turn.store(0, std::memory_order_relaxed);
 " "")
 
@@ -416,12 +416,7 @@ kernel_mutant(gate_visit_ends_relaxed hmpi_gate hmpi/gate.h favored
   "is_visited_.store(false, std::memory_order_release);"
   "is_visited_.store(false, std::memory_order_relaxed);")
 
-# The lock's owner does not wake the thread that sleeps.
-kernel_mutant(gate_wakes_nobody hmpi_gate hmpi/gate.h lock.two
-  "      state_.notify_one();
-" "")
-
 # A thread that has slept forgets that others may sleep.
-kernel_mutant(gate_forgets_sleepers hmpi_gate hmpi/gate.h lock.three
+kernel_mutant(gate_forgets_sleepers hmpi_gate hmpi/gate.h lock
   "while (state_.exchange(kAwaited, std::memory_order_acquire) != kOpen) {"
   "while (state_.exchange(kTaken, std::memory_order_acquire) != kOpen) {")
