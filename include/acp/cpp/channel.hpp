@@ -13,7 +13,8 @@
 
 #include "acp/cpp/landing.hpp"
 
-namespace acp::inline face {
+namespace acp {
+inline namespace face {
 
 /// A send or a receive under way. Its buffer is the library's until wait().
 class request {
@@ -197,6 +198,7 @@ class channel<T>::iterator {
   std::optional<T> value_;
 };
 
-}  // namespace acp::inline face
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_CHANNEL_HPP

@@ -10,7 +10,8 @@
 #include "acp/extension.h"
 
 // The inline namespace keeps these names apart from those inside the library.
-namespace acp::inline face {
+namespace acp {
+inline namespace face {
 
 /// A call has failed. what() names the function and the reason; the line that
 /// the library has written to stderr has ranks and values.
@@ -80,6 +81,7 @@ constexpr void check_key() {
 
 }  // namespace detail
 
-}  // namespace acp::inline face
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_ERROR_HPP

@@ -11,7 +11,8 @@
 
 #include "acp/cpp/landing.hpp"
 
-namespace acp::inline face {
+namespace acp {
+inline namespace face {
 
 /// When an operation may start; docs/ordering.md has the promises. A future
 /// becomes the order "when that operation is complete".
@@ -182,6 +183,7 @@ inline void wait_all() {
   detail::complete(ACP_HANDLE_ALL);
 }
 
-}  // namespace acp::inline face
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_FUTURE_HPP

@@ -11,7 +11,8 @@
 
 #include "acp/cpp/future.hpp"
 
-namespace acp::inline face {
+namespace acp {
+inline namespace face {
 
 template <typename T>
 class global_ref;
@@ -343,6 +344,7 @@ class global_ref {
   global_ptr<T> at_;
 };
 
-}  // namespace acp::inline face
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_GLOBAL_PTR_HPP

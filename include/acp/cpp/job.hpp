@@ -7,7 +7,8 @@
 
 #include "acp/cpp/future.hpp"
 
-namespace acp::inline face {
+namespace acp {
+inline namespace face {
 
 /// The number of ranks, and this process's, 0 .. ranks() - 1. Each throws
 /// ACPX_NOT_INITIALIZED and ACPX_FINALIZED.
@@ -121,6 +122,7 @@ class job {
   bool is_over_ = false;  ///< Written by finalize().
 };
 
-}  // namespace acp::inline face
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_JOB_HPP

@@ -15,7 +15,9 @@
 
 #include "acp/cpp/error.hpp"
 
-namespace acp::inline face::detail {
+namespace acp {
+inline namespace face {
+namespace detail {
 
 /// Number of this life of the process; job::reset() and the end of the job
 /// begin the next. Objects of an earlier one are dead, and a new object may
@@ -174,6 +176,8 @@ T load(const std::byte* memory) {
   return *reinterpret_cast<const T*>(memory);
 }
 
-}  // namespace acp::inline face::detail
+}  // namespace detail
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_LANDING_HPP

@@ -10,7 +10,8 @@
 #include "acp/cpp/global_ptr.hpp"
 #include "acp/cpp/owner.hpp"
 
-namespace acp::inline face {
+namespace acp {
+inline namespace face {
 
 /// A list in both directions, whose elements are on any ranks. All ranks change
 /// it and walk it. Each function waits for the network.
@@ -230,6 +231,7 @@ class list : public detail::owner<acp_list_t, acp_destroy_list> {
   };
 };
 
-}  // namespace acp::inline face
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_LIST_HPP

@@ -10,7 +10,8 @@
 
 #include "acp/cpp/global_ptr.hpp"
 
-namespace acp::inline face {
+namespace acp {
+inline namespace face {
 
 /// Memory of this process that all ranks can reach, from construction to
 /// destruction. Destroy it after the last access of any rank, for example
@@ -145,6 +146,7 @@ global_ptr<T> starter(int rank) {
   return global_ptr<T>(ga);
 }
 
-}  // namespace acp::inline face
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_MEMORY_HPP

@@ -12,7 +12,8 @@
 
 #include "acp/cpp/future.hpp"
 
-namespace acp::inline face {
+namespace acp {
+inline namespace face {
 
 namespace detail {
 
@@ -123,6 +124,7 @@ auto share(const std::string& name, int maker, const Make& make) {
   return made;
 }
 
-}  // namespace acp::inline face
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_NAMES_HPP

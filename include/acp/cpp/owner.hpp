@@ -6,7 +6,9 @@
 
 #include "acp/cpp/landing.hpp"
 
-namespace acp::inline face::detail {
+namespace acp {
+inline namespace face {
+namespace detail {
 
 /// A handle of C, which is destroyed at the end if this object has made the
 /// structure. Move-only.
@@ -62,6 +64,8 @@ class owner {
   unsigned epoch_ = 0;  ///< 0: another object owns the structure, or none.
 };
 
-}  // namespace acp::inline face::detail
+}  // namespace detail
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_OWNER_HPP

@@ -17,7 +17,8 @@
 #include "acp/cpp/global_ptr.hpp"
 #include "acp/cpp/owner.hpp"
 
-namespace acp::inline face {
+namespace acp {
+inline namespace face {
 
 namespace detail {
 
@@ -317,6 +318,7 @@ class deque : public detail::sequence<T, detail::deque_functions> {
   }
 };
 
-}  // namespace acp::inline face
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_SEQUENCE_HPP

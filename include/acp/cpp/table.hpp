@@ -16,7 +16,8 @@
 #include "acp/cpp/global_ptr.hpp"
 #include "acp/cpp/owner.hpp"
 
-namespace acp::inline face {
+namespace acp {
+inline namespace face {
 
 /// Ranks of a table: all of the job.
 inline std::vector<int> all_ranks() {
@@ -405,6 +406,7 @@ class map : public detail::owner<acp_map_t, acp_destroy_map> {
   }
 };
 
-}  // namespace acp::inline face
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_TABLE_HPP

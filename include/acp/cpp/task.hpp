@@ -11,7 +11,8 @@
 
 #include "acp/cpp/future.hpp"
 
-namespace acp::inline face {
+namespace acp {
+inline namespace face {
 
 /// Resumes the coroutine of this thread that has waited for the longest time,
 /// once its operation is complete. Blocks until then. False: none waits.
@@ -174,6 +175,7 @@ inline task<void> detail::promise<void>::get_return_object() {
   return task<void>(std::coroutine_handle<promise<void>>::from_promise(*this));
 }
 
-}  // namespace acp::inline face
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_TASK_HPP

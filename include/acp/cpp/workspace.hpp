@@ -10,7 +10,8 @@
 
 #include "acp/cpp/global_ptr.hpp"
 
-namespace acp::inline face {
+namespace acp {
+inline namespace face {
 
 /// Bytes of all ranks together. Making and destroying one is collective.
 class workspace {
@@ -95,6 +96,7 @@ class workspace {
   unsigned epoch_ = 0;
 };
 
-}  // namespace acp::inline face
+}  // namespace face
+}  // namespace acp
 
 #endif  // ACP_CPP_WORKSPACE_HPP
