@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "acp/channel.h"
 #include "acp/deque.h"
 #include "acp/gma.h"
 #include "acp/infrastructure.h"
@@ -172,6 +173,18 @@ int acpx_complete_timeout(acp_handle_t handle, int timeout_ms);
  *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 int acpx_sync_timeout(int timeout_ms);
+
+/** acp_wait_ch with a time limit. A request whose time is over stays under way,
+ * with its buffer, and has to be waited for again. Not in a progress step.
+ *
+ * @param request     from a function of acp/channel.h
+ * @param timeout_ms  convention 1
+ * @param size        receives what acp_wait_ch returns, on success only; may be
+ *                    NULL
+ * @return 0 complete, and the request is over; 1 not complete yet; -1: the
+ *   codes of acp_wait_ch, and the request is over
+ */
+int acpx_wait_ch_timeout(acp_request_t request, int timeout_ms, size_t* size);
 
 /** Waits until a word of the calling rank differs from @p unlike.
  *

@@ -15,12 +15,12 @@ module acp_extension
   use acp_map, only: acp_map_t
   use acp_text, only: to_c, to_fortran
   use acp_types, only: acp_atkey_t, acp_element_t, acp_ga_t, ACP_GA_NULL, &
-      acp_handle_t, acp_pair_t
+      acp_handle_t, acp_pair_t, acp_request_t
   implicit none
   private :: c_char, c_funloc, c_funptr, c_int, c_int32_t, c_int64_t, c_loc, &
       c_ptr, c_size_t
   private :: acp_atkey_t, acp_deque_it_t, acp_deque_t, acp_element_t, &
-      acp_ga_t, ACP_GA_NULL, acp_handle_t, acp_map_t, acp_pair_t
+      acp_ga_t, ACP_GA_NULL, acp_handle_t, acp_map_t, acp_pair_t, acp_request_t
   private :: to_c, to_fortran
   private :: add_module, add_named_module, c_acpx_add_module, c_acpx_log, &
       c_acpx_lookup, c_acpx_publish, c_acpx_setting, c_acpx_strerror, &
@@ -126,6 +126,16 @@ module acp_extension
       import
       integer(c_int), value :: timeout_ms
       integer(c_int) :: acpx_sync_timeout
+    end function
+
+    !> acp_wait_ch with a time limit.
+    function acpx_wait_ch_timeout(request, timeout_ms, size) bind(C, &
+        name='acpx_wait_ch_timeout')
+      import
+      type(acp_request_t), value :: request
+      integer(c_int), value :: timeout_ms
+      integer(c_size_t), intent(inout), optional :: size
+      integer(c_int) :: acpx_wait_ch_timeout
     end function
 
     !> Waits until a word of the calling rank differs from unlike.

@@ -156,6 +156,32 @@ SPMD_CASE(acp_create_ch_matches_in_order,
   }
 }
 
+// The sender waits in the barrier, so the first wait cannot find the message.
+SPMD_CASE(acpx_wait_ch_timeout_looks,
+          "acpx_wait_ch_timeout: a request goes on when the time is over") {
+  NEEDS_PAIRS();
+  const acp_ch_t ch = create_with_partner();
+  std::uint64_t number = is_even() ? 7 : 0;
+  acp_request_t request = ACP_REQUEST_NULL;
+  std::size_t size = 99;
+  if (!is_even()) {
+    request = acp_nbrecv_ch(ch, &number, sizeof number);
+    EXPECT_EQ(acpx_wait_ch_timeout(request, 0, &size), 1);
+    EXPECT_EQ(acpx_wait_ch_timeout(request, 20, &size), 1);
+    EXPECT_EQ(size, std::size_t{99});
+  }
+  acp_sync();
+  if (is_even()) {
+    request = acp_nbsend_ch(ch, &number, sizeof number);
+  }
+  EXPECT_EQ(acpx_wait_ch_timeout(request, spmd::kPatience, &size), 0);
+  EXPECT_EQ(size, is_even() ? std::size_t{0} : sizeof number);
+  EXPECT_EQ(number, std::uint64_t{7});
+  EXPECT_FAILS(acpx_wait_ch_timeout(request, 0, &size), -1,
+               ACPX_INVALID_ARGUMENT);
+  EXPECT_EQ(acp_free_ch(ch), 0);
+}
+
 SPMD_CASE(acp_nbsend_ch_sizes, "acp_nbsend_ch: messages of all sizes") {
   NEEDS_PAIRS();
   const acp_ch_t ch = create_with_partner();

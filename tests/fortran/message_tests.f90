@@ -53,7 +53,10 @@ contains
     request = acp_nbfree_ch(out)
     call check(request /= ACP_REQUEST_NULL, 'acp_nbfree_ch')
     call check(acp_free_ch(in) == 0, 'acp_free_ch')
-    call check(acp_wait_ch(request) == 0, 'acp_wait_ch of acp_nbfree_ch')
+    sizes(1) = 99
+    call check(acpx_wait_ch_timeout(request, -1_c_int, sizes(1)) == 0, &
+        'acpx_wait_ch_timeout of acp_nbfree_ch')
+    call check(sizes(1) == 0, 'its size')
     call check(acp_sync() == 0, 'acp_sync')
   end subroutine
 

@@ -59,6 +59,7 @@ set(ALLOW_qmp public inbox)
 set(ALLOW_hmpi public)
 set(ALLOW_compat public inbox)
 set(ALLOW_fortran public)
+set(ALLOW_python public)
 set(ALLOW_examples public)
 # Programs of ours beside the library.
 set(ALLOW_launcher base status settings protocol public)
@@ -67,7 +68,7 @@ set(ALLOW_launcher base status settings protocol public)
 set(ALLOW_tools base status settings protocol transport gmm api hmpi public)
 
 set(LAYERS public base status settings protocol transport self shm ${networks} gmm gma agent
-  runtime api middle inbox qmp hmpi compat fortran examples launcher tools)
+  runtime api middle inbox qmp hmpi compat fortran python examples launcher tools)
 
 # Foreign headers that only some files may include: a name for the message, the
 # headers, the files.

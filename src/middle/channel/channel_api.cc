@@ -1,5 +1,5 @@
-// The functions of acp/channel.h, which programs call. Each checks that a job
-// is running, makes one call, and takes no lock itself.
+// The functions of acp/channel.h, and acpx_wait_ch_timeout. Programs call them.
+// Each checks that a job is running, makes one call, and takes no lock itself.
 #include "acp/channel.h"
 #include "acp/extension.h"
 #include "acp/infrastructure.h"
@@ -90,6 +90,22 @@ size_t acp_wait_ch(acp_request_t request) {
   return is_too_early_or_late("acp_wait_ch")
              ? acp::middle::channel::kWaitFailed
              : channels().wait("acp_wait_ch", number(request));
+}
+
+int acpx_wait_ch_timeout(acp_request_t request, int timeout_ms, size_t* size) {
+  const acp::MustNotFail must_not_fail;
+  if (is_too_early_or_late("acpx_wait_ch_timeout")) {
+    return -1;
+  }
+  const std::size_t result =
+      channels().wait("acpx_wait_ch_timeout", number(request), timeout_ms);
+  if (result >= acp::middle::channel::kWaitTimedOut) {
+    return result == acp::middle::channel::kWaitFailed ? -1 : 1;
+  }
+  if (size != nullptr) {
+    *size = result;
+  }
+  return 0;
 }
 
 int acp_waitall_ch(acp_request_t* requests, int n, size_t* sizes) {

@@ -18,6 +18,8 @@
 namespace acp::middle::channel {
 
 inline constexpr std::size_t kWaitFailed = SIZE_MAX;
+/// The request is not complete yet, and the time is over.
+inline constexpr std::size_t kWaitTimedOut = SIZE_MAX - 1;
 
 enum class Way : std::uint8_t { kSend, kReceive };
 
@@ -50,8 +52,11 @@ class Channels {
   /// Errors name `function`, which the program called.
   RequestHandle free(const char* function, ChannelHandle channel);
 
-  /// Returns what acp_wait_ch returns.
-  std::size_t wait(const char* function, RequestHandle handle);
+  /// Returns what acp_wait_ch returns, or kWaitTimedOut. A negative timeout_ms
+  /// waits without end.
+  std::size_t wait(const char* function,
+                   RequestHandle handle,
+                   int timeout_ms = -1);
   /// Returns what acp_waitall_ch returns.
   int wait_all(const acp_request_t* requests, int count, std::size_t* sizes);
 

@@ -1,11 +1,15 @@
-// Waiting for a request: acp_wait_ch and acp_waitall_ch, called by
-// channel_api.cc. A waiting thread drives the end itself, and sleeps in
-// acpx_wait_until. It holds no lock while it sleeps.
+// Waiting for a request: acp_wait_ch, acp_waitall_ch and acpx_wait_ch_timeout,
+// called by channel_api.cc. A waiting thread drives the end itself, and sleeps
+// in acpx_wait_until. It holds no lock while it sleeps.
 #include <algorithm>
+#include <chrono>
+#include <climits>
+#include <cstdint>
 #include <mutex>
 #include <set>
 #include <string>
 
+#include "base/clock.h"
 #include "base/immortal.h"
 #include "middle/channel/channels.h"
 #include "middle/channel/handles.h"
@@ -40,6 +44,35 @@ constexpr int kLongestNapMs = 1000;
 int is_never_over(void* /*unused*/) {
   return 0;
 }
+
+/// The time limit of a wait. It is looked at only before the thread sleeps, so
+/// a wait that moves something goes on.
+class TimeLimit {
+ public:
+  explicit TimeLimit(int timeout_ms) : is_endless_(timeout_ms < 0) {
+    if (!is_endless_) {
+      end_ = SteadyClock().now() + std::chrono::milliseconds(timeout_ms);
+    }
+  }
+
+  /// Milliseconds for acpx_wait_until, at most `longest`, where -1 is no limit.
+  int left_ms(int longest) const {
+    if (is_endless_) {
+      return longest;
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+        end_ - SteadyClock().now());
+    const auto ms = std::clamp<std::int64_t>(left.count(), 0, INT_MAX);
+    return longest < 0 ? static_cast<int>(ms)
+                       : std::min(longest, static_cast<int>(ms));
+  }
+
+  bool is_over() const { return left_ms(-1) == 0; }
+
+ private:
+  bool is_endless_;
+  TimePoint end_{};
+};
 
 std::string name_of(const End& end) {
   return fmt::format("channel {:#x} from rank {} to rank {}", end.handle,
@@ -103,7 +136,10 @@ const char* name_of_wait(const char* function, End& end) {
 
 /// Drives the end, spins once after each progress, and then sleeps in
 /// acpx_wait_until.
-std::size_t Channels::wait(const char* function, RequestHandle handle) {
+std::size_t Channels::wait(const char* function,
+                           RequestHandle handle,
+                           int timeout_ms) {
+  const TimeLimit limit(timeout_ms);
   End* end = table_.find(end_index_of_request(handle));
   Sought sought{this, end, index_of(handle), generation_of(handle)};
   bool has_spun = false;  // since the end made progress
@@ -142,11 +178,14 @@ std::size_t Channels::wait(const char* function, RequestHandle handle) {
       return kWaitFailed;
     }
     const char* before = acpx_enter_call(shown);
-    const int result =
-        acpx_wait_until(is_over, &sought, lacks_sender ? nap_ms : -1);
+    const int result = acpx_wait_until(
+        is_over, &sought, limit.left_ms(lacks_sender ? nap_ms : -1));
     acpx_leave_call(before);
     if (result < 0) {
       return kWaitFailed;
+    }
+    if (result != 0 && limit.is_over()) {
+      return kWaitTimedOut;
     }
     if (result != 0) {
       ask_for_sender(*end);
