@@ -7,6 +7,7 @@ A structure takes `object` (pickles, the default), `bytes`, `str`, `int` (8 byte
 from __future__ import annotations
 
 import io
+import operator
 import pickle
 import struct
 from collections.abc import Callable
@@ -52,10 +53,10 @@ def _decode_text(data: bytes) -> str:
 
 
 def _encode_int(value: int) -> bytes:
-    try:
-        return struct.pack("<q", value)
-    except struct.error as error:
-        raise OverflowError(f"{value!r} is no integer of 64 bits: use objects") from error
+    number = operator.index(value)
+    if not -1 << 63 <= number < 1 << 63:
+        raise OverflowError(f"{value!r} has more than 64 bits: use objects")
+    return struct.pack("<q", number)
 
 
 def _decode_int(data: bytes) -> int:
@@ -63,7 +64,7 @@ def _decode_int(data: bytes) -> int:
 
 
 def _encode_float(value: float) -> bytes:
-    return struct.pack("<d", value)
+    return struct.pack("<d", float(value))
 
 
 def _decode_float(data: bytes) -> float:

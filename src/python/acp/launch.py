@@ -93,7 +93,7 @@ def find_program(name: str) -> str:
 
 def _paths() -> dict[str, str]:
     """Ranks find this package where this process has found it."""
-    here = str(Path(__file__).resolve().parents[1])
+    here = str(Path(__file__).absolute().parents[1])  # Not behind symbolic links.
     others = os.environ.get("PYTHONPATH")
     return {"PYTHONPATH": here + (os.pathsep + others if others else "")}
 
@@ -189,10 +189,11 @@ def _collect(folder: Path, ranks: int, status: int, last_lines: list[str]) -> li
             tracebacks[rank] = value
     if status == 0 and len(results) == ranks:
         return [results[rank] for rank in range(ranks)]
-    if tracebacks:
-        text = "\n".join(f"rank {rank} of {ranks} raised:\n{trace}"
-                         for rank, trace in sorted(tracebacks.items()))
-    else:
-        text = (f"the job of {ranks} ranks ended with status {status}, and no rank raised an "
-                "exception. Its last lines:\n" + "".join(last_lines))
-    raise RunError(text, tracebacks, results, status)
+    texts = [f"rank {rank} of {ranks} raised:\n{trace}"
+             for rank, trace in sorted(tracebacks.items())]
+    silent = sorted(set(range(ranks)) - set(results) - set(tracebacks))
+    if silent or not texts:
+        texts.append(f"the job of {ranks} ranks ended with status {status}, and ranks {silent} "
+                     "have neither returned nor raised. The last lines of the job:\n"
+                     + "".join(last_lines))
+    raise RunError("\n".join(texts), tracebacks, results, status)

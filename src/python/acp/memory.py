@@ -82,15 +82,20 @@ class Memory(_acp.Region):
 
     def get(self, size: int | None = None, offset: int = 0) -> bytes:
         """A copy of the bytes, from whatever rank. Waits for them."""
-        return _acp.read(self.ga + offset, self.size - offset if size is None else size)
+        return _acp.read(self._address(offset), self.size - offset if size is None else size)
 
     def get_into(self, buffer: Buffer, offset: int = 0) -> None:
         """Fills an array or another writable buffer with the bytes. Waits for them."""
-        _acp.read_into(self.ga + offset, buffer)
+        _acp.read_into(self._address(offset), buffer)
 
     def put(self, data: Buffer, offset: int = 0) -> None:
         """Copies an array or other bytes here, on whatever rank. Complete when it returns."""
-        _acp.write(self.ga + offset, data)
+        _acp.write(self._address(offset), data)
+
+    def _address(self, offset: int) -> int:
+        if self.closed:
+            raise ValueError(f"{self!r} has been freed")
+        return self.ga + offset
 
     def free(self) -> None:
         """Gives a block of malloc() back, or ends a registration.

@@ -16,6 +16,7 @@ PyObject* g_factory = nullptr;
 
 PyObject* raise_failure(const CallText& call) {
   const int code = acp_errno;
+  acp_errno = ACPX_OK;  // From here on the exception has it.
   if (g_factory == nullptr) {
     return PyErr_Format(PyExc_RuntimeError, "%s: acp_errno %d", call.function,
                         code);
