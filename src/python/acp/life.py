@@ -71,6 +71,14 @@ def is_running() -> bool:
     return _is_running and not errors.is_forked()
 
 
+def log(text: str, level: str = "info") -> None:
+    """Writes a line in the form of the library's own, with rank and host, to standard error.
+
+    ACP_LOG says which are shown: "error", "warning", "info", "debug" or "trace".
+    """
+    _acp.log(("error", "warning", "info", "debug", "trace").index(level), text)
+
+
 class Job:
     """The job of this process as a context manager; acp.job() makes it.
 

@@ -118,6 +118,18 @@ PyObject* setting(PyObject* /*module*/, PyObject* name) {
   return to_python(value);
 }
 
+/// log(level, text): a line in the form of the library's own.
+PyObject* log(PyObject* /*module*/,
+              PyObject* const* arguments,
+              Py_ssize_t /*count*/,
+              PyObject* /*keywords*/) {
+  Argument<int> level;
+  const char* text = PyUnicode_AsUTF8(arguments[1]);
+  if (text == nullptr || !level.take(arguments[0])) return nullptr;
+  acpx_log(static_cast<acpx_log_level_t>(level.value), text);
+  Py_RETURN_NONE;
+}
+
 /// The file of libacp in this process: acprun and acp_info are near it.
 PyObject* library_file(PyObject* /*module*/, PyObject* /*unused*/) {
   Dl_info info{};
@@ -145,6 +157,7 @@ PyMethodDef* job_methods() {
       row("strerror", strerror, nullptr, METH_O),
       row("version", version, nullptr, METH_NOARGS),
       row("setting", setting, nullptr, METH_O),
+      row("log", log),
       row("library_file", library_file, nullptr, METH_NOARGS),
       {nullptr, nullptr, 0, nullptr},
   };

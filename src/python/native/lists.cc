@@ -161,8 +161,6 @@ PyMethodDef* list_methods() {
       row<"acp_insert_list", insert, Fails::kByErrno>(),
       row<"acp_push_back_list", push_back, Fails::kByErrno>(),
       row<"acp_push_front_list", push_front, Fails::kByErrno>(),
-      row<"acp_pop_back_list", acp_pop_back_list, Fails::kByErrno>(),
-      row<"acp_pop_front_list", acp_pop_front_list, Fails::kByErrno>(),
       row<"acp_remove_list", remove, Fails::kByErrno>(),
       row<"acp_reverse_list", acp_reverse_list, Fails::kByErrno>(),
       row<"acp_unique_list", acp_unique_list, Fails::kByErrno>(),

@@ -161,4 +161,4 @@ def _environment(pid):
         return b""
 
 
-os.environ["TEST_RUN_MARK"] = f"test_run-{os.getpid()}"
+os.environ.setdefault("TEST_RUN_MARK", f"test_run-{os.getpid()}")

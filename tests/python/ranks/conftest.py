@@ -14,10 +14,11 @@ import acp
 PATIENCE = 60.0
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config):
     acp.init([])
     if acp.rank() != 0:
-        config.option.verbose = -2
+        config.pluginmanager.unregister(name="terminalreporter")
 
 
 def pytest_unconfigure(config):
