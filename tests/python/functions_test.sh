@@ -6,23 +6,34 @@
 #   functions_test.sh <source tree>
 set -eu
 cd "$1"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+grep -v '^#' docs/symbols.txt | sort >"$work/exported"
+grep -v '^#' tests/python/left_out.txt | sed -E 's/ .*//' | sort >"$work/left_out"
+cat src/python/native/*.cc | grep -oE '\bacpx?_[a-z0-9_]+' | sort -u >"$work/names"
+comm -12 "$work/exported" "$work/names" >"$work/used"
 failed=0
-for name in $(grep -v '^#' docs/symbols.txt); do
-  used=$(grep -hwc "$name" src/python/native/*.cc | awk '{ n += $1 } END { print n }')
-  reason=$(sed -n "s/^$name  *\(..*\)/\1/p" tests/python/left_out.txt)
-  if test "$used" = 0 && test -z "$reason"; then
-    echo "$name is in no file of src/python/native, and has no reason in left_out.txt"
+tell() { # tell <text>: a line for each name of standard input
+  while read -r name; do
+    echo "$name $1"
     failed=1
-  elif test "$used" != 0 && test -n "$reason"; then
-    echo "$name is used, and left_out.txt leaves it out"
-    failed=1
-  fi
-done
-methods=$(grep -hoE '(row|atomic)<"acpx?_[a-z0-9_]+"|row\("[a-z0-9_]+"|"fetch_[a-z]+"' \
-  src/python/native/*.cc | grep -oE '"[a-z0-9_]+"' | tr -d '"' | sed -E 's/^acpx?_//' | sort -u)
-test "$(echo "$methods" | wc -l)" -gt 100 || { echo "too few methods were found"; exit 1; }
-for name in $methods; do
-  grep -qE "^def $name\(" src/python/acp/_acp.pyi ||
-    { echo "$name has no line in src/python/acp/_acp.pyi" && failed=1; }
-done
+  done
+}
+sort -u "$work/used" "$work/left_out" | comm -23 "$work/exported" - >"$work/missing"
+tell "is in no file of src/python/native, and not in left_out.txt" <"$work/missing"
+comm -12 "$work/used" "$work/left_out" >"$work/both"
+tell "is used, and left_out.txt leaves it out" <"$work/both"
+comm -13 "$work/exported" "$work/left_out" >"$work/unknown"
+tell "stands in left_out.txt, and libacp does not export it" <"$work/unknown"
+grep -vE '^(#|[a-z0-9_]+  .)' tests/python/left_out.txt >"$work/bare" || true
+tell "has no reason in left_out.txt" <"$work/bare"
+
+cat src/python/native/*.cc |
+  grep -oE '(row|atomic)<"acpx?_[a-z0-9_]+"|row\("[a-z0-9_]+"|"fetch_[a-z]+"' |
+  grep -oE '"[a-z0-9_]+"' | tr -d '"' | sed -E 's/^acpx?_//' | sort -u >"$work/methods"
+test "$(wc -l <"$work/methods")" -gt 100 || { echo "too few methods were found" && exit 1; }
+sed -nE 's/^def ([a-z0-9_]+)\(.*/\1/p' src/python/acp/_acp.pyi | sort >"$work/declared"
+comm -3 "$work/methods" "$work/declared" | tr -d '\t' | grep -v '^set_error_factory$' \
+  >"$work/undeclared" || true
+tell "is in the extension module or in _acp.pyi, and not in the other" <"$work/undeclared"
 exit $failed

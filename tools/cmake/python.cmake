@@ -12,11 +12,12 @@ elseif(NOT ACP_PYTHON)
   return()
 endif()
 
-# acp_look_at_python(PROGRAM): takes a Python of version 3.10 or later, if its headers are
-# installed.
-function(acp_look_at_python program)
+# acp_look_at_python(PROGRAM NEEDED): takes a Python of version 3.10 or later, if its
+# headers are installed, and the statement NEEDED works.
+function(acp_look_at_python program needed)
   execute_process(COMMAND ${program} -c "
 import sys, sysconfig
+${needed}
 assert sys.version_info >= (3, 10)
 print(sysconfig.get_path('include'), sysconfig.get_config_var('EXT_SUFFIX'),
       '%d.%d' % sys.version_info[:2], sep=';')"
@@ -37,16 +38,19 @@ print(sysconfig.get_path('include'), sysconfig.get_config_var('EXT_SUFFIX'),
   endif()
 endfunction()
 
-# The system's Python comes last: one of the user's own, such as that of a virtual
-# environment, is before it in PATH.
+# One of the user's own, such as that of a virtual environment, is before the system's in
+# PATH. It has to have NumPy, because views of memory are arrays; a Python without NumPy is
+# taken if there is no other.
 set(candidates python3 /usr/bin/python3)
 if(NOT ACP_PYTHON MATCHES "^(AUTO|ON|1|YES|TRUE)$")
   set(candidates ${ACP_PYTHON})
 endif()
-foreach(candidate IN LISTS candidates)
-  if(NOT ACP_HAS_PYTHON)
-    acp_look_at_python(${candidate})
-  endif()
+foreach(needed "import numpy" "")
+  foreach(candidate IN LISTS candidates)
+    if(NOT ACP_HAS_PYTHON)
+      acp_look_at_python(${candidate} "${needed}")
+    endif()
+  endforeach()
 endforeach()
 if(ACP_HAS_PYTHON)
   message(STATUS "The package for Python is built for ${ACP_PYTHON_PROGRAM}, version "
