@@ -29,7 +29,7 @@ endfunction()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/
   DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
   PATTERN "*.md" PATTERN "examples/*.[ch]" PATTERN "examples/*.cc" PATTERN "examples/*.f90"
-  PATTERN "examples/*.macprun" PATTERN man EXCLUDE)
+  PATTERN "examples/*.macprun" PATTERN "examples/python/*.py" PATTERN man EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The licences of the header libraries that are compiled in, as Debian has them.

@@ -29,6 +29,7 @@ from .life import Job, abort, finalize, init, is_running, job, log, reset
 from .launch import RunError, run
 from .linked_list import END, List
 from .memory import Memory, attach, malloc, register, starter
+from .names import lookup, publish, unpublish
 from .structure import Structure, share
 from .table import Map, Set
 from .vector import Vector
@@ -43,9 +44,9 @@ __all__ = [
     "Structure", "TimedOut", "Vector", "Workspace", "abort", "add4", "add8", "all_gather", "and4",
     "and8", "announce_memory", "atomics_agree", "attach", "broadcast", "cas4", "cas8", "colors",
     "compare_and_swap", "complete", "copy", "errors", "fetch_add", "fetch_and", "fetch_or",
-    "fetch_xor", "finalize", "flush", "init", "inquire", "is_running", "job", "log", "malloc", "or4",
-    "or8", "procs", "put_signal", "query_color", "query_rank", "rank", "register", "reset", "run",
-    "setting", "share", "starter", "swap", "swap4", "swap8", "sync", "trim_malloc", "wait_all",
+    "fetch_xor", "finalize", "flush", "init", "inquire", "is_running", "job", "log", "lookup", "malloc", "or4",
+    "or8", "procs", "publish", "put_signal", "query_color", "query_rank", "rank", "register", "reset", "run",
+    "setting", "share", "starter", "swap", "swap4", "swap8", "sync", "trim_malloc", "unpublish", "wait_all",
     "wait_until", "wait_word", "xor4", "xor8",
 ]
 

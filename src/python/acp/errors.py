@@ -151,7 +151,7 @@ def _value(argument: object) -> str:
     if isinstance(argument, (bytes, bytearray, memoryview)):
         size = argument.nbytes if isinstance(argument, memoryview) else len(argument)
         return f"<{size} bytes>"
-    return f"<{type(argument).__name__}>"
+    return repr(argument) if isinstance(argument, _acp.Region) else f"<{type(argument).__name__}>"
 
 
 _acp.set_error_factory(make)

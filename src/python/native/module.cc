@@ -31,7 +31,7 @@ PyObject* make_module() {
   for (PyMethodDef* methods :
        {g_factory_methods, job_methods(), memory_methods(), access_methods(),
         wait_methods(), channel_methods(), sequence_methods(), list_methods(),
-        table_methods(), workspace_methods()}) {
+        table_methods(), workspace_methods(), name_methods()}) {
     if (PyModule_AddFunctions(module.get(), methods) != 0) return nullptr;
   }
   return module.release();

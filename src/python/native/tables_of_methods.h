@@ -16,5 +16,6 @@ PyMethodDef* sequence_methods();  ///< vectors and deques
 PyMethodDef* list_methods();
 PyMethodDef* table_methods();  ///< sets and maps
 PyMethodDef* workspace_methods();
+PyMethodDef* name_methods();
 
 }  // namespace acp::python

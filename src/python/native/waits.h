@@ -13,6 +13,10 @@ namespace acp::python {
 /// A time limit, from seconds or None.
 class TimeLimit {
  public:
+  /// A slice is at most so many milliseconds: Ctrl-C waits for its end.
+  explicit TimeLimit(int longest_slice_ms = 100)
+      : longest_slice_ms_(longest_slice_ms) {}
+
   /// False with an exception set, unless it is None, absent or a number.
   bool take(PyObject* seconds) {
     if (seconds == nullptr || seconds == Py_None) return true;
@@ -32,15 +36,15 @@ class TimeLimit {
 
   /// Milliseconds of the next slice; 0 when the time is over.
   int slice_ms() const {
-    constexpr std::int64_t kSliceMs = 100;  // Ctrl-C within a tenth of a second
-    if (!is_limited_) return kSliceMs;
+    if (!is_limited_) return longest_slice_ms_;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(
         end_ - std::chrono::steady_clock::now());
     return static_cast<int>(
-        std::clamp<std::int64_t>(left.count(), 0, kSliceMs));
+        std::clamp<std::int64_t>(left.count(), 0, longest_slice_ms_));
   }
 
  private:
+  int longest_slice_ms_;
   bool is_limited_ = false;
   std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now();
 };
