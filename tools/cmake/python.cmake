@@ -1,8 +1,8 @@
 # Whether the package for Python is built, and for which Python. Included by the top
 # CMakeLists.txt. Sets ACP_HAS_PYTHON and ACP_PYTHON_PROGRAM.
 #
-# The extension module of a sanitizer needs its library in front of python3
-# (tests/python), so AUTO builds it without sanitizers and with that of addresses.
+# python3 has no sanitizer, and tests/python loads the library of the address sanitizer in
+# front of it. AUTO leaves the package out with the other sanitizers.
 set(ACP_HAS_PYTHON OFF)
 if(ACP_PYTHON STREQUAL "AUTO")
   if(ACP_FUZZ OR (ACP_SANITIZE AND NOT ACP_SANITIZE MATCHES "address"))
@@ -38,9 +38,8 @@ print(sysconfig.get_path('include'), sysconfig.get_config_var('EXT_SUFFIX'),
   endif()
 endfunction()
 
-# One of the user's own, such as that of a virtual environment, is before the system's in
-# PATH. It has to have NumPy, because views of memory are arrays; a Python without NumPy is
-# taken if there is no other.
+# The first Python in PATH may be of a virtual environment. A Python with NumPy is preferred,
+# because views of memory are arrays.
 set(candidates python3 /usr/bin/python3)
 if(NOT ACP_PYTHON MATCHES "^(AUTO|ON|1|YES|TRUE)$")
   set(candidates ${ACP_PYTHON})

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <climits>
-#include <concepts>
 #include <cstdint>
 
 #include <acp.h>
@@ -93,11 +92,7 @@ struct Argument<int> {
 
 /// Structures, by the address that is their handle.
 template <typename T>
-
-requires requires(T t) {
-  { t.ga } -> std::same_as<acp_ga_t&>;
-
-} &&(!std::same_as<T, Bytes>)struct Argument<T> {
+struct HandleArgument {
   T value{};
 
   bool take(PyObject* object) {
@@ -107,6 +102,21 @@ requires requires(T t) {
     return true;
   }
 };
+
+template <>
+struct Argument<acp_vector_t> : HandleArgument<acp_vector_t> {};
+
+template <>
+struct Argument<acp_deque_t> : HandleArgument<acp_deque_t> {};
+
+template <>
+struct Argument<acp_list_t> : HandleArgument<acp_list_t> {};
+
+template <>
+struct Argument<acp_set_t> : HandleArgument<acp_set_t> {};
+
+template <>
+struct Argument<acp_map_t> : HandleArgument<acp_map_t> {};
 
 template <>
 struct Argument<Bytes> {
@@ -142,13 +152,9 @@ inline PyObject* to_python(bool value) {
   return PyBool_FromLong(value ? 1 : 0);
 }
 
+/// A structure by its handle.
 template <typename T>
-
-requires requires(T t) {
-  t.ga;
-}
-
-PyObject* to_python(const T& structure) {
+auto to_python(const T& structure) -> decltype(to_python(structure.ga)) {
   return to_python(structure.ga);
 }
 

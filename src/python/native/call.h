@@ -45,7 +45,7 @@ bool has_failed(const Result& result) {
     return result < 0;
   } else if constexpr (kFails == Fails::kByNonzero) {
     return result != 0;
-  } else if constexpr (requires { result.ga; }) {
+  } else if constexpr (std::is_class_v<Result>) {
     return result.ga == ACP_GA_NULL;
   } else {
     return result == 0;
@@ -118,7 +118,8 @@ PyObject* convert_and_call(Result (* /*unused*/)(A...),
   };
   if (!(std::get<kI>(arguments).take(at(kI)) && ...)) return nullptr;
   [[maybe_unused]] const auto is_ready = [](const auto& argument) {
-    if constexpr (requires { argument.is_staged(); }) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(argument)>,
+                                 Argument<Bytes>>) {
       return argument.is_staged();
     } else {
       return true;

@@ -142,6 +142,8 @@ PyObject* library_file(PyObject* /*module*/, PyObject* /*unused*/) {
 
 }  // namespace
 
+/// Functions that programs call have a text, which begins with the signature
+/// that help() shows.
 PyMethodDef* job_methods() {
   static PyMethodDef methods[] = {
       row("init", init, nullptr, METH_O),

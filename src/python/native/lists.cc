@@ -147,6 +147,8 @@ PyObject* merge(PyObject* /*module*/,
 
 }  // namespace
 
+/// Positions are addresses here, and structures of C inside of the functions
+/// above.
 PyMethodDef* list_methods() {
   static PyMethodDef methods[] = {
       row<"acp_create_list", acp_create_list, Fails::kByZero>(),

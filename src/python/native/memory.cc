@@ -122,6 +122,8 @@ PyObject* write(PyObject* /*module*/,
 
 }  // namespace
 
+/// Functions that programs call have names of parameters, and a text for
+/// help().
 PyMethodDef* memory_methods() {
   static PyMethodDef methods[] = {
       row("register_memory", register_memory),

@@ -17,7 +17,7 @@ struct Region {
   void* data;       ///< NULL where this process cannot load and store the bytes
   PyObject* owner;  ///< another Region of which this is a part, or any object
   Py_ssize_t exports;  ///< buffers of this region and of its parts
-  bool is_closed;      ///< of the whole region, not of parts
+  bool is_closed;  ///< is written for the whole region, and not for its parts
 };
 
 /// Adds the type to the module; false with an exception.

@@ -76,6 +76,7 @@ PyObject* take(PyObject* /*module*/,
 
 }  // namespace
 
+/// Vectors come first. Deques have more functions, because they have two ends.
 PyMethodDef* sequence_methods() {
   static PyMethodDef methods[] = {
       row<"acp_create_vector", acp_create_vector, Fails::kByZero>(),

@@ -70,7 +70,7 @@ bool has_key_map(acp_map_t map, Bytes key) {
   return finds(map, key.element());
 }
 
-/// What a look-up of a value has found. The bytes are staged.
+/// The result of a look-up. The bytes of the value are staged.
 struct Value {
   bool is_there = false;
   Piece piece;
@@ -219,7 +219,7 @@ Object bytes_at(const acp_element_t& element) {
       static_cast<Py_ssize_t>(element.size)));
 }
 
-/// What sets and maps have in common in a walk.
+/// The functions of a walk that sets and maps have by different names.
 struct SetWalk {
   using Table = acp_set_t;
   using It = acp_set_it_t;
@@ -304,6 +304,8 @@ PyObject* walk(PyObject* /*module*/,
 
 }  // namespace
 
+/// Functions whose arguments or results are bytes are written by hand above.
+/// The template makes all others.
 PyMethodDef* table_methods() {
   static PyMethodDef methods[] = {
       row("create_set", create<"acp_create_set", acp_create_set>),
