@@ -18,14 +18,13 @@ using Changed = Names<1, "dst", "src", "value", "order">;
 using Compared = Names<1, "dst", "src", "oldval", "newval", "order">;
 using Signalled = Names<2, "dst", "src", "size", "word", "add", "order">;
 
-/// add is 1 where it is left out, and where it would add nothing.
 acp_handle_t put_signal(acp_ga_t dst,
                         acp_ga_t src,
                         std::size_t size,
                         acp_ga_t word,
-                        std::uint64_t add,
+                        Addend add,
                         acp_handle_t order) {
-  return acpx_put_signal(dst, src, size, word, add == 0 ? 1 : add, order);
+  return acpx_put_signal(dst, src, size, word, add.number, order);
 }
 
 /// fetch(name, ga, width, value[, new value]): posts an atomic on a word, waits

@@ -90,6 +90,24 @@ struct Argument<int> {
   }
 };
 
+/// A number that is 1 where it is left out.
+struct Addend {
+  std::uint64_t number = 1;
+};
+
+template <>
+struct Argument<Addend> {
+  Addend value;
+
+  bool take(PyObject* object) {
+    if (object == nullptr) return true;
+    Argument<std::uint64_t> given;
+    if (!given.take(object)) return false;
+    value.number = given.value;
+    return true;
+  }
+};
+
 /// Structures, by the address that is their handle.
 template <typename T>
 struct HandleArgument {

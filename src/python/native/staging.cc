@@ -3,6 +3,8 @@
 // life of a thread, and for large pieces.
 #include "python/native/staging.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -27,9 +29,11 @@ struct Block {
   std::byte* data = nullptr;
   std::size_t used = 0;
   std::uint64_t life = 0;
+  pid_t maker = 0;
 
+  /// The block of a forked child is its parent's.
   ~Block() {
-    if (is_good()) acp_free(ga);
+    if (is_good() && maker == ::getpid()) acp_free(ga);
   }
 
   bool is_good() const noexcept {
@@ -42,6 +46,7 @@ struct Block {
     data = ga == ACP_GA_NULL ? nullptr
                              : static_cast<std::byte*>(acp_query_address(ga));
     used = 0;
+    maker = ::getpid();
     life = g_life.load(std::memory_order_relaxed);
     return data != nullptr;
   }

@@ -41,6 +41,8 @@ def test_ctrl_c_ends_a_wait(run_job):
 def test_a_forked_child_is_refused(run_job, ranks):
     status, output = run_job("programs/forked.py", ranks)
     assert status == 0 and output.count("the parent goes on") == ranks, output
+    # The calls of the child have written their lines, and its end has written none.
+    assert "acp_free" not in output, output
 
 
 @pytest.mark.parametrize("net", ["shm", "udp"])

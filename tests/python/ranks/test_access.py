@@ -101,6 +101,11 @@ def test_put_signal_wakes_a_waiter(me, right, left):
     acp.put_signal(acp.starter(right).at(8), mine, 8, acp.starter(right).at(64))
     assert acp.wait_word(mine.at(64), 0, timeout=60) == 1
     assert mine.array("i8", 1, 8)[0] == 300 + left
+    acp.sync()
+    acp.complete(acp.put_signal(0, 0, 0, acp.starter(right).at(64), add=0))
+    acp.complete(acp.put_signal(0, 0, 0, acp.starter(right).at(64), 41, order=acp.ALL))
+    acp.sync()
+    assert mine.array("i8", 1, 64)[0] == 42
 
 
 def test_waits_end_with_their_time(me):
