@@ -59,6 +59,13 @@ template <int kOptional = 0, Text... kNames>
 struct Names {
   static constexpr std::size_t kCount = sizeof...(kNames);
 
+  /// Whether the arguments are in the order of the parameters as they are.
+  static bool is_arranged(Py_ssize_t positional, PyObject* keywords) {
+    return keywords == nullptr &&
+           positional <= static_cast<Py_ssize_t>(kCount) &&
+           positional >= static_cast<Py_ssize_t>(kCount) - kOptional;
+  }
+
   /// Puts positional and keyword arguments into the order of the parameters.
   /// False with an exception.
   static bool arrange(const char* function,
@@ -168,7 +175,7 @@ PyObject* call(PyObject* /*module*/,
   constexpr auto kArguments = std::make_index_sequence<count_of(kFunction)>();
   if constexpr (ParameterNames::kCount != 0) {
     static_assert(ParameterNames::kCount == kArguments.size());
-    if (keywords != nullptr || count != kArguments.size()) {
+    if (!ParameterNames::is_arranged(count, keywords)) [[unlikely]] {
       std::array<PyObject*, kArguments.size()> arranged{};
       if (!ParameterNames::arrange(kName.text, arguments, count, keywords,
                                    arranged)) {

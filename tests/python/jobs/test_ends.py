@@ -4,7 +4,7 @@ import pytest
 
 
 @pytest.mark.parametrize("net", ["shm", "udp"])
-@pytest.mark.parametrize("wait", ["barrier", "channel", "word"])
+@pytest.mark.parametrize("wait", ["barrier", "channel", "word", "thread"])
 def test_an_exception_ends_the_job(run_job, wait, net):
     status, output = run_job("programs/raises.py", 3, WAIT=wait, ACP_NET=net)
     assert status == 1, output

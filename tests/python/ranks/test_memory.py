@@ -64,16 +64,20 @@ def test_registered_arrays_of_all_sizes(me, right, size):
 def test_registration_keeps_the_array(me, right):
     array = np.arange(1000.0)
     gone = weakref.ref(array)
-    memory = acp.register(array)
-    told = acp.all_gather(memory)
-    key = memory
-    del array, memory
+    told = acp.all_gather(acp.register(array))
+    del array
     gc.collect()
     assert gone() is not None
     assert np.frombuffer(told[right].get())[999] == 999.0
-    acp.sync()
-    key.free()
-    del key
+
+
+def test_the_end_of_a_registration_frees_the_array(me):
+    array = np.arange(1000.0)
+    gone = weakref.ref(array)
+    memory = acp.register(array)
+    del array
+    memory.free()
+    del memory
     gc.collect()
     assert gone() is None
 

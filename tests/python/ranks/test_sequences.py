@@ -97,8 +97,8 @@ def test_each_element_of_a_deque_is_taken_once(me, procs):
 
 def test_deque_gives_its_blocks_back(me):
     with acp.Deque() as deque:
-        for _ in range(3):
-            deque.extend(bytes(1_000_000) for _ in range(300))  # 300 MB of a heap of 1 GiB
+        for _ in range(6):
+            deque.extend(bytes(1_000_000) for _ in range(200))  # 200 MB of a heap of 1 GiB
             while deque.take() is not None:
                 pass
     acp.trim_malloc()

@@ -5,5 +5,5 @@ import acp
 with acp.job() as me:
     if me.rank == 1:
         raise LookupError("inside of the block")
-    acp.sync()
+    acp.wait_word(acp.starter(), 0)
     print("not reached")

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 
 import acp
 
@@ -10,6 +11,8 @@ if acp.rank() == 1:
     print("printed before the end")
     if os.environ["WAIT"] == "exit":
         sys.exit(7)
+    if os.environ["WAIT"] == "thread":  # Python waits for it at the end of the process.
+        threading.Thread(target=threading.Event().wait).start()
     raise LookupError("the reason")
 if os.environ["WAIT"] == "channel":
     acp.Channel(1, acp.rank()).recv()
