@@ -125,6 +125,11 @@ const std::array<std::byte, 4096>& empty_arena() {
   return bytes;
 }
 
+void empty_the_arena() {
+  std::memcpy(explore::arena_begin(), empty_arena().data(),
+              empty_arena().size());
+}
+
 /// The schedules of one case. Memory of the program comes from the arena, which
 /// begins anew with each schedule, so addresses repeat.
 class Exploration {
@@ -132,6 +137,7 @@ class Exploration {
   /// The first set-up makes the objects that the process keeps, such as the
   /// segment.
   explicit Exploration(const Case& program) : case_(program) {
+    empty_the_arena();
     const explore::InRank inside(true);
     case_.make().reset();
     const int next = ::dup(STDOUT_FILENO);
@@ -140,8 +146,7 @@ class Exploration {
   }
 
   std::string run(Chooser& chooser, End& end) {
-    std::memcpy(explore::arena_begin(), empty_arena().data(),
-                empty_arena().size());
+    empty_the_arena();
     Run& run = the_run();
     run.forget_names();
     std::unique_ptr<Program> program;
