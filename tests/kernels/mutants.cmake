@@ -310,11 +310,6 @@ kernel_mutant(role_is_taken_twice progress runtime/poller_role.h caller
   "      holder_.wait(Holder::kPromised);
 " "" runtime/progress.cc)
 
-# Invariant 5: the thread does not hand the role on.
-kernel_mutant(role_is_not_handed_on progress runtime/poller_role.h caller
-  "      holder_.notify_one();
-" "" runtime/progress.cc)
-
 # Invariant 7: the thread looks at the role before it marks its stay.
 kernel_mutant(stay_is_marked_late progress runtime/progress_loop.cc caller.leaves
   "  thread.set_beside_caller(true);
