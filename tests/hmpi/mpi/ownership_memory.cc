@@ -279,14 +279,16 @@ MPI_CASE("errors.use-of-a-taken-buffer") {
 
 MPI_CASE("errors.more-than-the-buffer") {
   const ErrorsReturn errors_return;
+  const int self = mpi_check::world_rank;
   void* buffer = allocate(64);
   MPI_Request request = MPI_REQUEST_NULL;
-  CHECK_EQUAL(error_class(OPI_Give(&buffer, 2000, MPI_DOUBLE, 0, 0,
-                                   MPI_COMM_SELF, &request)),
+  CHECK_EQUAL(error_class(OPI_Give(&buffer, 2000, MPI_DOUBLE, self, 0,
+                                   MPI_COMM_WORLD, &request)),
               MPI_ERR_BUFFER);
-  CHECK_EQUAL(error_class(OPI_Give(&buffer, 8, MPI_DOUBLE, 0, 0, MPI_COMM_SELF,
-                                   static_cast<MPI_Request*>(nullptr))),
-              MPI_ERR_REQUEST);
+  CHECK_EQUAL(
+      error_class(OPI_Give(&buffer, 8, MPI_DOUBLE, self, 0, MPI_COMM_WORLD,
+                           static_cast<MPI_Request*>(nullptr))),
+      MPI_ERR_REQUEST);
   CHECK(buffer != nullptr);
   CHECK_EQUAL(OPI_Free(&buffer), MPI_SUCCESS);
 }
