@@ -132,7 +132,7 @@ def _follow(command: list[str], env: dict[str, str],
 
     Whatever ends the wait, acprun is gone afterwards, and its ranks with it.
     """
-    process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([*_words_of_end(), *command], env=env, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                errors="replace", start_new_session=True)
     last: deque[str] = deque(maxlen=_KEPT_LINES)
@@ -151,6 +151,12 @@ def _follow(command: list[str], env: dict[str, str],
         for thread in threads:
             thread.join()
     return process.returncode, list(last)
+
+
+def _words_of_end() -> list[str]:
+    """Words in front of a command by which it is ended when this process is killed."""
+    setpriv = shutil.which("setpriv")
+    return [] if setpriv is None else [setpriv, "--pdeathsig", "TERM"]
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -1,6 +1,29 @@
-"""How jobs end: exceptions, killed ranks, interrupts, forks."""
+"""How jobs end: exceptions, killed ranks and starters, interrupts, forks."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
+
+HERE = Path(__file__).parent
+
+
+def wait_until(condition, what, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"waited {seconds} s for {what}"
+        time.sleep(0.02)
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("net", ["shm", "udp"])
@@ -50,3 +73,15 @@ def test_a_forked_child_is_refused(run_job, ranks):
 def test_views_outlive_the_job(run_job, ranks, net):
     status, output = run_job("programs/after_finalize.py", ranks, ACP_NET=net)
     assert status == 0 and output.count("over") == ranks, output
+
+
+def test_ranks_end_when_the_process_of_run_is_killed(tmp_path):
+    process = subprocess.Popen([sys.executable, str(HERE / "programs/starter.py"), str(tmp_path)])
+    files = [tmp_path / "0", tmp_path / "1"]
+    try:
+        wait_until(lambda: all(file.exists() for file in files), "ranks that wait")
+    finally:
+        process.kill()
+        process.wait()
+    pids = [int(file.read_text()) for file in files]
+    wait_until(lambda: not any(is_alive(pid) for pid in pids), f"the end of {pids}")
