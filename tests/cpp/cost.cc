@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kTimes = 2000;
 
-struct setting {
+struct Setting {
   acp::allocated<std::uint64_t> words{64};
   acp::map<std::uint64_t, std::uint64_t> map{1000};
   acp::vector<std::uint64_t> vector{0};
@@ -23,7 +23,7 @@ void check(bool is_good) {
   if (!is_good) acp_abort("cpp_cost");
 }
 
-void run_cpp(setting& s, const char* what) {
+void run_cpp(Setting& s, const char* what) {
   const acp::global_ptr<std::uint64_t> word = s.words.ptr();
   std::uint64_t sum = 0;
   const auto repeat = [](const auto& call) {
@@ -47,7 +47,7 @@ void run_cpp(setting& s, const char* what) {
   check(sum != 1);
 }
 
-void run_c(setting& s, const char* what) {
+void run_c(Setting& s, const char* what) {
   const acp_ga_t word = s.words.ptr().ga();
   const acp_ga_t mine = word + 64;
   auto* memory = static_cast<std::uint64_t*>(acp_query_address(mine));
@@ -106,7 +106,7 @@ void run_c(setting& s, const char* what) {
 }  // namespace
 
 /// The function whose instructions are counted, by its name.
-extern "C" [[gnu::noinline]] void measure(setting& s,
+extern "C" [[gnu::noinline]] void measure(Setting& s,
                                           const char* by,
                                           const char* what) {
   std::strcmp(by, "c") == 0 ? run_c(s, what) : run_cpp(s, what);
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const acp::job job;
-  setting s;
+  Setting s;
   for (std::uint64_t i = 0; i < 500; ++i)
     s.map.insert(i, i);
   acp::get(s.words.ptr());  // makes the landing

@@ -75,7 +75,7 @@ std::optional<JobView> view_in(const std::optional<std::string>& bytes) {
     return std::nullopt;
   }
   return protocol::decode_view(
-      std::string_view(*bytes).substr(protocol::kViewHeaderBytes));
+      std::string_view{*bytes}.substr(protocol::kViewHeaderBytes));
 }
 
 }  // namespace

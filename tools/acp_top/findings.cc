@@ -189,7 +189,7 @@ std::vector<std::vector<std::int64_t>> find_circles(const Picture& picture) {
       circle.push_back(member);
       member = *graph.next(member);
     } while (member != *at);
-    std::ranges::rotate(circle, std::ranges::min_element(circle));
+    std::rotate(circle.begin(), std::ranges::min_element(circle), circle.end());
     circles.push_back(std::move(circle));
   }
   return circles;

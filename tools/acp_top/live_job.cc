@@ -115,7 +115,7 @@ std::optional<JobView> LiveJob::receive() {
     }
     const std::size_t size = protocol::kViewHeaderBytes + header.bytes;
     if (bytes_.size() < size) break;
-    newest = protocol::decode_view(std::string_view(bytes_).substr(
+    newest = protocol::decode_view(std::string_view{bytes_}.substr(
         protocol::kViewHeaderBytes, header.bytes));
     bytes_.erase(0, size);
     if (newest) continue;

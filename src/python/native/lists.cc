@@ -76,7 +76,7 @@ PyObject* dereference(PyObject* /*module*/,
 /// The comparison function of the sort or merge of this thread. ACP gives its
 /// comparators no argument.
 struct Comparison {
-  PyObject* function;
+  PyObject* function = nullptr;
   bool has_raised = false;
 };
 

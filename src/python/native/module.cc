@@ -41,6 +41,7 @@ PyObject* make_module() {
 
 }  // namespace acp::python
 
+// Python looks for this name. NOLINTNEXTLINE(*-reserved-identifier,*-naming)
 PyMODINIT_FUNC PyInit__acp() {
   return acp::python::make_module();
 }

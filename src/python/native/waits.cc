@@ -84,7 +84,7 @@ PyObject* wait_word(PyObject* /*module*/,
 
 /// The condition of wait_until, which ACP calls without the GIL.
 struct Condition {
-  PyObject* function;
+  PyObject* function = nullptr;
   bool has_raised = false;
 
   static int is_met(void* argument) {

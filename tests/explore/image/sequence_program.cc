@@ -32,6 +32,7 @@ struct Deques {
   using Handle = acp_deque_t;
   using It = acp_deque_it_t;
   using Other = acp_vector_t;
+  // NOLINTBEGIN(readability-identifier-naming): called as functions
   static constexpr auto create = acp_create_deque;
   static constexpr auto destroy = acp_destroy_deque;
   static constexpr auto push_back = acp_push_back_deque;
@@ -47,6 +48,7 @@ struct Deques {
   static constexpr auto capacity = acp_capacity_deque;
   static constexpr auto empty = acp_empty_deque;
   static constexpr auto at = acp_at_deque;
+  // NOLINTEND(readability-identifier-naming)
 
   static bool run_more(Handle deque, std::uint16_t code, std::uint64_t& result);
 };
@@ -55,6 +57,7 @@ struct Vectors {
   using Handle = acp_vector_t;
   using It = acp_vector_it_t;
   using Other = acp_deque_t;
+  // NOLINTBEGIN(readability-identifier-naming): called as functions
   static constexpr auto create = acp_create_vector;
   static constexpr auto destroy = acp_destroy_vector;
   static constexpr auto push_back = acp_push_back_vector;
@@ -70,6 +73,8 @@ struct Vectors {
   static constexpr auto capacity = acp_capacity_vector;
   static constexpr auto empty = acp_empty_vector;
   static constexpr auto at = acp_at_vector;
+
+  // NOLINTEND(readability-identifier-naming)
 
   static bool run_more(Handle /*vector*/,
                        std::uint16_t /*code*/,

@@ -22,6 +22,7 @@ struct Maps {
   using Handle = acp_map_t;
   using It = acp_map_it_t;
   static constexpr bool kHasValues = true;
+  // NOLINTBEGIN(readability-identifier-naming): called as functions
   static constexpr auto create = acp_create_map;
   static constexpr auto destroy = acp_destroy_map;
   static constexpr auto remove = acp_remove_map;
@@ -36,6 +37,8 @@ struct Maps {
   static constexpr auto swap = acp_swap_map;
   static constexpr auto begin = acp_begin_map;
   static constexpr auto increment = acp_increment_map_it;
+
+  // NOLINTEND(readability-identifier-naming)
 
   static std::uint64_t insert(Handle map, acp_pair_t pair) {
     return static_cast<std::uint64_t>(acp_insert_map(map, pair));
@@ -62,6 +65,7 @@ struct Sets {
   using Handle = acp_set_t;
   using It = acp_set_it_t;
   static constexpr bool kHasValues = false;
+  // NOLINTBEGIN(readability-identifier-naming): called as functions
   static constexpr auto create = acp_create_set;
   static constexpr auto destroy = acp_destroy_set;
   static constexpr auto remove = acp_remove_set;
@@ -76,6 +80,8 @@ struct Sets {
   static constexpr auto swap = acp_swap_set;
   static constexpr auto begin = acp_begin_set;
   static constexpr auto increment = acp_increment_set_it;
+
+  // NOLINTEND(readability-identifier-naming)
 
   static std::uint64_t insert(Handle set, acp_pair_t pair) {
     return acp_insert_set(set, pair.first) == 1 ? kNothing : kFailure;
