@@ -151,7 +151,8 @@ sort "$work/files" | comm -23 - "$work/known" >"$work/rest"
 # groups/N.names and groups/N.flags, those of tests in groups/tests. Code generation, the
 # value of a string macro, and macros that say which library is built make no difference
 # here. Two warnings are off, which GCC gives: shadowing, as files may have equal names, and
-# a function without a result, as main() of a group has another name.
+# a function without a result, as main() of a group has another name. GCC knows options that
+# clang does not know.
 make_groups() {
   rm -rf "$work/groups"
   mkdir -p "$work/groups/tests"
@@ -180,7 +181,8 @@ make_groups() {
       group = of[folder, flags]
       if (!group || members[group] == most) {
         of[folder, flags] = group = folder (++count)
-        print flags, "-Wno-shadow -Wno-return-type -ferror-limit=0" >(groups group ".flags")
+        print flags, "-Wno-shadow -Wno-return-type -Wno-unknown-warning-option",
+          "-ferror-limit=0" >(groups group ".flags")
       }
       ++members[group]
       print >(groups group ".names")
@@ -257,7 +259,7 @@ cat "$work/rest" >>"$work/single"
 # One file: nothing printed when it is clean, its name kept either way.
 # shellcheck disable=SC2016 # for the inner shell
 xargs -r -a "$work/single" -P2 -n1 sh -c '
-  if "$1" -p build/dev --quiet --header-filter="$headers" "$3" >"$2/$$.log" 2>&1; then
+  if "$1" -p build/dev --quiet --extra-arg=-Wno-unknown-warning-option --header-filter="$headers" "$3" >"$2/$$.log" 2>&1; then
     echo "$3" >>"$2/clean"
   else
     echo "$3" >>"$2/dirty"
