@@ -15,7 +15,6 @@ namespace kernels {
 
 namespace {
 
-using hmpi::Kind;
 using hmpi::Message;
 using hmpi::RingReader;
 
@@ -82,7 +81,7 @@ class Messages : public Program {
   }
 
   bool write(std::uint64_t number, std::size_t size) {
-    std::array<std::uint64_t, hmpi::kMostInlineBytes / 8> data;
+    std::array<std::uint64_t, hmpi::kMostInlineBytes / 8> data{};
     std::fill_n(data.begin(), size / 8, word(number));
     Message message;
     message.envelope = {.context = number, .source = 0, .tag = 1, .size = size};
