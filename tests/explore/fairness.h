@@ -38,10 +38,10 @@ class Fairness : public StepWatcher {
 
  private:
   struct Waiter {
-    const void* thread;
-    int rank;
-    acp_ga_t lock;
-    unsigned before;        ///< Waiters of this lock when it joined.
+    const void* thread = nullptr;
+    int rank = 0;
+    acp_ga_t lock = ACP_GA_NULL;
+    unsigned before = 0;    ///< Waiters of this lock when it joined.
     unsigned passes = 0;    ///< Holders since, but for appending pushes.
     unsigned appended = 0;  ///< Appending pushes since.
   };

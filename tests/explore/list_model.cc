@@ -23,57 +23,57 @@ class ListModel : public TwoContainers {
   /// Changes the lists as the headers of acp say.
   std::uint64_t run(const Operation& operation) override {
     const std::uint64_t a = operation.a;
-    const auto found = std::find(one.begin(), one.end(), kept_);
+    const auto found = std::find(one_.begin(), one_.end(), kept_);
     switch (operation.code) {
-      case list::kPushBack: one.push_back(a); break;
-      case list::kPushFront: one.push_front(a); break;
-      case list::kPushOther: two.push_back(a); break;
+      case list::kPushBack: one_.push_back(a); break;
+      case list::kPushFront: one_.push_front(a); break;
+      case list::kPushOther: two_.push_back(a); break;
       case list::kPopBack:
-        if (!one.empty()) one.pop_back();
+        if (!one_.empty()) one_.pop_back();
         break;
       case list::kPopFront:
-        if (!one.empty()) one.pop_front();
+        if (!one_.empty()) one_.pop_front();
         break;
-      case list::kSize: return one.size();
-      case list::kEmpty: return one.empty() ? 1 : 0;
+      case list::kSize: return one_.size();
+      case list::kEmpty: return one_.empty() ? 1 : 0;
       case list::kRemember:
-        kept_ = one.empty() ? kNothing : one.front();
+        kept_ = one_.empty() ? kNothing : one_.front();
         is_short_ = false;
         break;
       case list::kInsert:
-        if (found == one.end()) return kFailure;
-        one.insert(found, a);
+        if (found == one_.end()) return kFailure;
+        one_.insert(found, a);
         break;
       case list::kErase:
-        if (found == one.end()) return kFailure;
-        one.erase(found);
+        if (found == one_.end()) return kFailure;
+        one_.erase(found);
         break;
       case list::kInsertShort:
-        one.push_back(a);
+        one_.push_back(a);
         kept_ = a;
         is_short_ = true;
         break;
       case list::kBytes:
-        if (found == one.end()) return kFailure;
+        if (found == one_.end()) return kFailure;
         return is_short_ ? kShortBytes : kBytes;
-      case list::kClear: one.clear(); break;
-      case list::kReverse: std::reverse(one.begin(), one.end()); break;
-      case list::kMerge: merge(one, two); break;
-      case list::kMergeBack: merge(two, one); break;
-      case list::kSort: std::sort(one.begin(), one.end()); break;
-      case list::kSortAndPush: std::sort(one.begin(), one.end()); return 1;
+      case list::kClear: one_.clear(); break;
+      case list::kReverse: std::reverse(one_.begin(), one_.end()); break;
+      case list::kMerge: merge(one_, two_); break;
+      case list::kMergeBack: merge(two_, one_); break;
+      case list::kSort: std::sort(one_.begin(), one_.end()); break;
+      case list::kSortAndPush: std::sort(one_.begin(), one_.end()); return 1;
       case list::kSortAndPushOther:
-        std::sort(one.begin(), one.end());
-        two.push_back(a);
+        std::sort(one_.begin(), one_.end());
+        two_.push_back(a);
         return 0;
       case list::kUnique:
-        one.erase(std::unique(one.begin(), one.end()), one.end());
+        one_.erase(std::unique(one_.begin(), one_.end()), one_.end());
         break;
-      case list::kRemove: std::erase(one, a); break;
+      case list::kRemove: std::erase(one_, a); break;
       case list::kSwap:
-      case list::kSwapBack: std::swap(one, two); break;
-      case list::kSplice: splice(one, two); break;
-      case list::kSpliceBack: splice(two, one); break;
+      case list::kSwapBack: std::swap(one_, two_); break;
+      case list::kSplice: splice(one_, two_); break;
+      case list::kSpliceBack: splice(two_, one_); break;
       default: run_part(operation);
     }
     return kNothing;

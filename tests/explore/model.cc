@@ -133,7 +133,7 @@ std::string with_numbers(const char* name, const Operation& operation) {
 
 std::vector<std::uint64_t> TwoContainers::dump() const {
   std::vector<std::uint64_t> all;
-  for (const Container* container : {&one, &two}) {
+  for (const Container* container : {&one_, &two_}) {
     all.insert(all.end(), container->begin(), container->end());
     all.push_back(kNothing);
   }
@@ -142,10 +142,10 @@ std::vector<std::uint64_t> TwoContainers::dump() const {
 
 void TwoContainers::run_part(const Operation& part) {
   switch (part.code) {
-    case kCopyFirst: copies_[part.b] = one; break;
-    case kCopySecond: copies_[part.b] = two; break;
-    case kReplaceFirst: one = copies_[part.b]; break;
-    case kReplaceSecond: two = copies_[part.b]; break;
+    case kCopyFirst: copies_[part.b] = one_; break;
+    case kCopySecond: copies_[part.b] = two_; break;
+    case kReplaceFirst: one_ = copies_[part.b]; break;
+    case kReplaceSecond: two_ = copies_[part.b]; break;
     default: break;
   }
 }

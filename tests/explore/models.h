@@ -44,8 +44,8 @@ class TwoContainers : public Model {
   /// Does such a part. Does nothing for other operations.
   void run_part(const Operation& part);
 
-  Container one;
-  Container two;
+  Container one_;
+  Container two_;
 
  private:
   /// Numbers behind those of operations.h.

@@ -13,7 +13,7 @@ using Operations = std::vector<Operation>;
 
 /// An operation, by a name for the scenario.
 struct Named {
-  const char* name;
+  const char* name = nullptr;
   Operation operation;
 };
 

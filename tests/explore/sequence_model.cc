@@ -28,31 +28,31 @@ class SequenceModel : public TwoContainers {
     const std::uint64_t a = operation.a;
     const std::uint64_t b = operation.b;
     switch (operation.code) {
-      case sequence::kPushBack: return push(one, one.end(), a);
-      case sequence::kPushFront: return push(one, one.begin(), a);
+      case sequence::kPushBack: return push(one_, one_.end(), a);
+      case sequence::kPushFront: return push(one_, one_.begin(), a);
       case sequence::kInsert:
-        return b <= one.size() ? push(one, at(b), a) : kFailure;
-      case sequence::kPushOther: return push(two, two.end(), a);
-      case sequence::kRemember: kept_ = one.front(); break;
-      case sequence::kPushKept: return push(one, one.end(), kept_);
-      case sequence::kPopBack: take(one, Side::kBack); break;
-      case sequence::kPopFront: take(one, Side::kFront); break;
-      case sequence::kTakeBack: return take(one, Side::kBack);
-      case sequence::kTakeFront: return take(one, Side::kFront);
-      case sequence::kSize: return one.size();
-      case sequence::kEmpty: return one.empty() ? 1 : 0;
-      case sequence::kAt: return a < one.size() ? one[a] : kFailure;
+        return b <= one_.size() ? push(one_, at(b), a) : kFailure;
+      case sequence::kPushOther: return push(two_, two_.end(), a);
+      case sequence::kRemember: kept_ = one_.front(); break;
+      case sequence::kPushKept: return push(one_, one_.end(), kept_);
+      case sequence::kPopBack: take(one_, Side::kBack); break;
+      case sequence::kPopFront: take(one_, Side::kFront); break;
+      case sequence::kTakeBack: return take(one_, Side::kBack);
+      case sequence::kTakeFront: return take(one_, Side::kFront);
+      case sequence::kSize: return one_.size();
+      case sequence::kEmpty: return one_.empty() ? 1 : 0;
+      case sequence::kAt: return a < one_.size() ? one_[a] : kFailure;
       case sequence::kErase:
-        if (a >= one.size()) return kFailure;
-        one.erase(at(a));
+        if (a >= one_.size()) return kFailure;
+        one_.erase(at(a));
         break;
-      case sequence::kClear: one.clear(); break;
+      case sequence::kClear: one_.clear(); break;
       case sequence::kSwap:
-      case sequence::kSwapBack: std::swap(one, two); break;
+      case sequence::kSwapBack: std::swap(one_, two_); break;
       case sequence::kFillHeap: has_memory_ = false; break;
       case sequence::kDestroy:
         is_destroyed_ = true;
-        one.clear();
+        one_.clear();
         break;
       case sequence::kPushGone:
       case sequence::kPushAsOther:
@@ -112,12 +112,12 @@ class SequenceModel : public TwoContainers {
   enum class Side { kFront, kBack };
 
   Container::iterator at(std::uint64_t position) {
-    return one.begin() + static_cast<std::ptrdiff_t>(position);
+    return one_.begin() + static_cast<std::ptrdiff_t>(position);
   }
 
   /// Without memory nothing is pushed to a body that is full.
   std::uint64_t push(Container& to,
-                     Container::iterator where,
+                     const Container::iterator& where,
                      std::uint64_t element) const {
     if (!has_memory_ && to.size() == kFirstCapacity) {
       return kFailure;

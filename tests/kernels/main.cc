@@ -118,7 +118,7 @@ class FollowSteps : public Chooser {
 /// links of the arena, which a schedule overwrites.
 const std::array<std::byte, 4096>& empty_arena() {
   static const auto bytes = [] {
-    std::array<std::byte, 4096> copy;
+    std::array<std::byte, 4096> copy{};
     std::memcpy(copy.data(), explore::arena_begin(), copy.size());
     return copy;
   }();

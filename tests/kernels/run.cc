@@ -632,6 +632,7 @@ void Run::plain(std::uintptr_t address,
   }
   if (is_write) {
     model_.plain_store(running_, address, size);
+    me().looks.clear();  // A loop that only looks stores nothing.
   }
   set_inside(false);
   if (!is_good) {
