@@ -72,6 +72,11 @@ std::size_t reserved_of(std::size_t bytes, int processes) {
   return std::min(bytes / 2, rings + bytes / 16);
 }
 
+std::string why_no_heap(std::size_t wanted) {
+  return "no memory for a heap of " + std::to_string(wanted) +
+         " bytes; ACP_HEAP_SIZE has to be larger";
+}
+
 /// Opens this process's heap, in memory of acp_malloc. A heap that others use
 /// as well may have no piece as large as wanted.
 void open_heap(Introduction& mine,
@@ -83,6 +88,10 @@ void open_heap(Introduction& mine,
   std::uint64_t all = 0;
   if (acpx_setting("ACP_HEAP_SIZE", &all) == 0) {
     const std::size_t usual = all / 4 * 3;
+    if (wanted > all && usual < kLeastHeap) {
+      why = why_no_heap(wanted);
+      return;
+    }
     if (wanted > all) {
       log(ACPX_LOG_WARNING,
           "HMPI_HEAP_SIZE=" + std::to_string(wanted) +
@@ -99,8 +108,7 @@ void open_heap(Introduction& mine,
                    ? nullptr
                    : acpx_pointer(mine.heap_address);
   if (heap == nullptr) {
-    why = "no memory for a heap of " + std::to_string(wanted) +
-          " bytes; ACP_HEAP_SIZE has to be larger";
+    why = why_no_heap(wanted);
     return;
   }
   mine.heap = reinterpret_cast<std::uintptr_t>(heap);
