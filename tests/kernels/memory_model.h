@@ -139,7 +139,7 @@ class MemoryModel {
             const Store& from,
             Order order);
   void touch_order(std::size_t location, Order order);
-  void join_order(Views& thread);
+  void join_order(Views& views);
 
   std::vector<Views> threads_;
   Thread stepping_ = 0;
