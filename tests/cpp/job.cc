@@ -11,7 +11,7 @@
 namespace {
 
 /// One owner of each kind but the workspace, whose end is collective.
-struct owners {
+struct Owners {
   acp::vector<int> vector{1};
   acp::deque<int> deque{1};
   acp::list<int> list{acp_rank()};
@@ -24,13 +24,13 @@ struct owners {
 
 /// Makes new objects after the reset, which get the numbers of the old ones.
 int run_whole(int argc, char** argv) {
-  std::optional<owners> outlive;
+  std::optional<Owners> outlive;
   std::optional<acp::workspace> workspace;
   {
     acp::job job(argc, argv);
     EXPECT(job.rank() == acp_rank() && job.ranks() == acp_procs());
     EXPECT(job.colors() >= 1);
-    std::optional<owners> old(std::in_place);
+    std::optional<Owners> old(std::in_place);
     job.sync();
     EXPECT(acp::sync_for(std::chrono::seconds(60)));
     job.reset(job.ranks() - 1 - job.rank());

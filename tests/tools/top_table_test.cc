@@ -43,7 +43,7 @@ std::string text_of(const std::vector<Line>& lines) {
   return text;
 }
 
-bool has(const std::string& text, std::string_view part) {
+bool shows(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -68,8 +68,8 @@ TEST_CASE("acp_top: 80 columns show state, call, peer and time", "[top]") {
         "   RANK HOST             CORE STATE       WAITS IN         "
         "           FOR WAITED");
   const std::string line = row_line(layout, job[0], 80);
-  CHECK(has(line, "1048575 node1234.cluste~ 1023 in progress acp_wait_ch"));
-  CHECK(has(line, "~ 1048574 30d00h"));
+  CHECK(shows(line, "1048575 node1234.cluste~ 1023 in progress acp_wait_ch"));
+  CHECK(shows(line, "~ 1048574 30d00h"));
 }
 
 TEST_CASE("acp_top: a wide screen shows every column", "[top]") {
@@ -77,8 +77,8 @@ TEST_CASE("acp_top: a wide screen shows every column", "[top]") {
   const auto layout = lay_out(job, 400);
   CHECK(layout.size() == columns().size());
   const std::string line = row_line(layout, job[0], 400);
-  CHECK(has(line, "123k"));
-  CHECK(has(line, "1.2"));
+  CHECK(shows(line, "123k"));
+  CHECK(shows(line, "1.2"));
 }
 
 TEST_CASE("acp_top: characters of several bytes count once", "[top]") {
@@ -101,20 +101,20 @@ TEST_CASE("acp_top: 300 ranks scroll on 24 lines", "[top]") {
   const Picture job = large_job();
   List list;
   CHECK(list.lines(job, 80, 24).size() == 24);
-  CHECK(has(list.lines(job, 80, 24).back().text, "rows 1-20 of 300"));
+  CHECK(shows(list.lines(job, 80, 24).back().text, "rows 1-20 of 300"));
   list.press(Key::kPageDown);
-  CHECK(has(list.lines(job, 80, 24).back().text, "rows 21-40 of 300"));
+  CHECK(shows(list.lines(job, 80, 24).back().text, "rows 21-40 of 300"));
   list.press(Key::kUp);
-  CHECK(has(list.lines(job, 80, 24).back().text, "rows 20-39 of 300"));
+  CHECK(shows(list.lines(job, 80, 24).back().text, "rows 20-39 of 300"));
   list.press(Key::kEnd);
-  CHECK(has(list.lines(job, 80, 24).back().text, "rows 281-300 of 300"));
+  CHECK(shows(list.lines(job, 80, 24).back().text, "rows 281-300 of 300"));
   list.press(Key::kDown);
-  CHECK(has(list.lines(job, 80, 24).back().text, "rows 281-300 of 300"));
+  CHECK(shows(list.lines(job, 80, 24).back().text, "rows 281-300 of 300"));
   // A larger screen shows more of the end, and a tiny screen shows a row.
-  CHECK(has(list.lines(job, 80, 50).back().text, "rows 255-300 of 300"));
+  CHECK(shows(list.lines(job, 80, 50).back().text, "rows 255-300 of 300"));
   CHECK(list.lines(job, 80, 3).size() == 3);
   list.press(Key::kHome);
-  CHECK(has(list.lines(job, 80, 24).back().text, "rows 1-20 of 300"));
+  CHECK(shows(list.lines(job, 80, 24).back().text, "rows 1-20 of 300"));
 }
 
 TEST_CASE("acp_top: keys choose the order and the rows", "[top]") {
@@ -141,7 +141,7 @@ TEST_CASE("acp_top: a filter is typed, shown, and taken back", "[top]") {
     CHECK(list.press(Key::kCharacter, character));
   }
   list.press(Key::kBackspace);
-  CHECK(has(list.lines(job, 80, 24).back().text, "/0,17-19_"));
+  CHECK(shows(list.lines(job, 80, 24).back().text, "/0,17-19_"));
   list.press(Key::kEnter);
   CHECK(list.rows(job).size() == 4);
   // A letter of the filter is no command.
@@ -179,19 +179,19 @@ TEST_CASE("acp_top: --once prints the job, what stands out, and all ranks",
         "   1 a       - asleep acp_wait_ch (receive)   0   9.0s       -    "
         "    -      -\n");
   job.end = "rank 1 failed";
-  CHECK(has(plain_text(job, 80), "ENDED: rank 1 failed\n"));
+  CHECK(shows(plain_text(job, 80), "ENDED: rank 1 failed\n"));
 }
 
 TEST_CASE("acp_top: help and pause", "[top]") {
   const Picture job = large_job();
   List list;
   list.press(Key::kCharacter, '?');
-  CHECK(has(text_of(list.lines(job, 80, 24)), "sort by rank"));
+  CHECK(shows(text_of(list.lines(job, 80, 24)), "sort by rank"));
   list.press(Key::kCharacter, 'x');
-  CHECK(has(text_of(list.lines(job, 80, 24)), "RANK"));
+  CHECK(shows(text_of(list.lines(job, 80, 24)), "RANK"));
   list.press(Key::kCharacter, 'p');
   CHECK(list.is_paused());
-  CHECK(has(list.lines(job, 80, 24).back().text, "PAUSED"));
+  CHECK(shows(list.lines(job, 80, 24).back().text, "PAUSED"));
 }
 
 }  // namespace acp::top
