@@ -22,6 +22,8 @@ constexpr int kSpinLooks = 2;
 /// Looks of a thread that spins on although memory does not change. A bounded
 /// loop of the product ends within them.
 constexpr int kPatience = 300;
+/// After so many plain stores a thread that reads nothing new spins as well.
+constexpr int kMostStores = 3;
 /// So often a thread that yields goes on without a change of memory. It may
 /// look at the time, which passes then.
 constexpr int kMostYields = 100;
@@ -450,6 +452,7 @@ void Run::note_write() {
   ++writes_;
   me().looks.clear();
   me().patience = 0;
+  me().stores = 0;
 }
 
 // ---- Operations
@@ -632,7 +635,10 @@ void Run::plain(std::uintptr_t address,
   }
   if (is_write) {
     model_.plain_store(running_, address, size);
-    me().looks.clear();  // A loop that only looks stores nothing.
+    // A loop that only looks stores nothing, or the same again and again.
+    if (++me().stores <= kMostStores) {
+      me().looks.clear();
+    }
   }
   set_inside(false);
   if (!is_good) {

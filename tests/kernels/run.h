@@ -182,6 +182,7 @@ class Run {
     std::uint64_t seen = 0;         ///< Count of writes at the begin.
     int turns = 0;                  ///< Waits since another thread has written.
     int patience = 0;               ///< Looks that do not wait.
+    int stores = 0;                 ///< Plain ones, since its last own write.
     std::vector<std::byte> locals;  ///< Its thread-local variables.
     std::vector<Look> looks;        ///< Since its last own write.
   };
