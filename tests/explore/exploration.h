@@ -43,6 +43,8 @@ class Exploration {
 
   World& world() { return world_; }
 
+  Contention& contention() { return world_.contention(); }
+
   const std::vector<Call>& calls() const { return calls_; }
 
   const std::vector<std::uint64_t>& content() const { return content_; }

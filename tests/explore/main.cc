@@ -14,50 +14,24 @@
 #include "explore/choosers.h"
 #include "explore/exploration.h"
 #include "explore/report.h"
+#include "explore/search.h"
 
 namespace explore {
 
 namespace {
 
-struct Options {
-  std::string pattern;
+struct Options : SearchOptions {
   std::string mode = "near";  ///< One, or several between commas.
-  int bound = 3;
-  std::size_t limit = 100'000;
-  unsigned seconds = 100;  ///< That a scenario may take.
-  std::size_t random = 0;  ///< Schedules by random priorities; 0: depth first.
-  std::uint64_t seed = 1;
-  bool is_replay = false;
-  Departures departures;
-  bool has_deaths = false;  ///< Each rank dies at each of its steps.
+  unsigned seconds = 100;     ///< That a scenario may take.
+  bool has_deaths = false;    ///< Each rank dies at each of its steps.
   int victim = -1;
   std::uint64_t death = 0;
   std::string image = EXPLORE_IMAGE;
-  bool is_failure_wanted = false;  ///< The image has a planted error.
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
       .count();
-}
-
-/// Leaves out one departure after the other as long as the schedule fails.
-Departures shrink(Exploration& exploration, Departures departures) {
-  for (bool has_shrunk = true; has_shrunk;) {
-    has_shrunk = false;
-    for (const auto& [step, index] : departures) {
-      Departures fewer = departures;
-      fewer.erase(step);
-      Replay replay(fewer);
-      End end = End::kDone;
-      if (!exploration.run(replay, end).empty()) {
-        departures = fewer;
-        has_shrunk = true;
-        break;
-      }
-    }
-  }
-  return departures;
 }
 
 /// Runs one schedule and prints it, with the command that runs it again.
@@ -82,35 +56,6 @@ void report(Exploration& exploration,
   std::printf("  again: explore %s --mode %s%s%s --replay %s\n",
               exploration.scenario().name.c_str(), options.mode.c_str(),
               seed.c_str(), death.c_str(), text_of(departures).c_str());
-}
-
-/// The outcome of a search.
-struct Result {
-  std::size_t schedules = 0;
-  std::size_t whole = 0;  ///< Schedules that did not end early.
-  bool is_complete = false;
-  std::string wrong;
-};
-
-/// All schedules, from the beginning again when words turn out to be contended.
-Result search_depth_first(Exploration& exploration, const Options& options) {
-  Result result;
-  do {
-    DepthFirst chooser(options.bound);
-    bool has_next = true;
-    while (has_next && result.schedules < options.limit) {
-      End end = End::kDone;
-      result.wrong = exploration.run(chooser, end);
-      ++result.schedules;
-      result.whole += end == End::kCut ? 0 : 1;
-      if (!result.wrong.empty()) {
-        return result;
-      }
-      has_next = chooser.next();
-    }
-    result.is_complete = !has_next;
-  } while (exploration.world().contention().grow() && result.is_complete);
-  return result;
 }
 
 /// Lets each rank die before each of its steps, in all schedules of up to one
@@ -138,30 +83,14 @@ Result search_deaths(Exploration& exploration, Options& options) {
   return all;
 }
 
-Result search_randomly(Exploration& exploration, const Options& options) {
-  Result result;
-  std::size_t length = 50;
-  while (result.schedules < options.random && result.wrong.empty()) {
-    RandomPriorities chooser(options.seed + result.schedules, options.bound,
-                             length);
-    End end = End::kDone;
-    result.wrong = exploration.run(chooser, end);
-    length = chooser.length();
-    ++result.schedules;
-    ++result.whole;
-    exploration.world().contention().grow();
-  }
-  result.is_complete = true;
-  return result;
-}
-
 /// Runs schedules until one fails. Returns whether none has.
 bool explore_all(Exploration& exploration, Options options) {
   const auto start = std::chrono::steady_clock::now();
-  const Result result = options.has_deaths ? search_deaths(exploration, options)
-                        : options.random != 0
-                            ? search_randomly(exploration, options)
-                            : search_depth_first(exploration, options);
+  const Result result =
+      options.has_deaths ? search_deaths(exploration, options)
+      : options.random != 0
+          ? search_randomly<RandomPriorities>(exploration, options)
+          : search_depth_first(exploration, options);
   std::printf(
       "%-4s %-32s %-4s %7zu schedules, %7zu whole, %6.0f a second%s\n",
       result.wrong.empty() ? "ok" : "FAIL", exploration.scenario().name.c_str(),
@@ -172,14 +101,8 @@ bool explore_all(Exploration& exploration, Options options) {
     return true;
   }
   std::printf("  %s\n", result.wrong.c_str());
-  // From here on each single step is a step of the schedule.
   Follow follow(exploration.world().processes());
-  exploration.world().contention().take_everything();
-  End end = End::kDone;
-  if (exploration.run(follow, end).empty()) {
-    std::printf("  the schedule does not repeat itself step by step\n");
-  }
-  report(exploration, options, shrink(exploration, follow.departures()));
+  report(exploration, options, departures_of_failure(exploration, follow));
   return false;
 }
 
@@ -196,7 +119,7 @@ Verdict explore_one(const Scenario& scenario, const Options& options) {
     exploration.kill(options.victim, options.death);
     bool is_good = true;
     if (options.is_replay) {
-      exploration.world().contention().take_everything();
+      exploration.contention().take_everything();
       report(exploration, options, options.departures);
     } else {
       is_good = explore_all(exploration, options);
@@ -216,27 +139,16 @@ Verdict explore_one(const Scenario& scenario, const Options& options) {
   return is_late ? Verdict::kLate : Verdict::kWrong;
 }
 
-/// Whether a name contains one of the texts between the commas of a pattern.
-bool is_wanted(const std::string& name, const std::string& pattern) {
-  for (std::size_t at = 0; at <= pattern.size();) {
-    const std::size_t end = std::min(pattern.find(',', at), pattern.size());
-    if (name.find(pattern.substr(at, end - at)) != std::string::npos) {
-      return true;
-    }
-    at = end + 1;
-  }
-  return false;
-}
-
 /// A scenario that runs apart has its group in its name, as "map.example.swap",
 /// and the pattern has to name it.
-bool is_chosen(const Scenario& scenario, const std::string& pattern) {
+bool is_chosen(const Scenario& scenario, const SearchOptions& options) {
   const std::size_t begin = scenario.name.find('.') + 1;
   const std::size_t end =
       std::min(scenario.name.find('.', begin), scenario.name.size());
   const std::string group = scenario.name.substr(begin, end - begin);
-  return is_wanted(scenario.name, pattern) &&
-         (!scenario.is_apart || pattern.find(group) != std::string::npos);
+  return options.wants(scenario.name) &&
+         (!scenario.is_apart ||
+          options.pattern.find(group) != std::string::npos);
 }
 
 Options options_in(int argc, char** argv) {
@@ -246,35 +158,28 @@ Options options_in(int argc, char** argv) {
     const char* value = i + 1 < argc ? argv[i + 1] : "";
     if (word.rfind("--", 0) != 0) {
       options.pattern = word;
-      continue;
-    }
-    ++i;
-    if (word == "--image") options.image = value;
-    if (word == "--wants") {
-      options.is_failure_wanted = std::strcmp(value, "failure") == 0;
-    }
-    if (word == "--mode") options.mode = value;
-    if (word == "--bound")
-      options.bound = static_cast<int>(std::strtol(value, nullptr, 10));
-    if (word == "--limit") options.limit = std::strtoull(value, nullptr, 10);
-    if (word == "--seconds") {
-      options.seconds = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
-    }
-    if (word == "--random") options.random = std::strtoull(value, nullptr, 10);
-    if (word == "--seed") options.seed = std::strtoull(value, nullptr, 10);
-    if (word == "--replay") {
-      options.is_replay = true;
-      options.departures = departures_in(value);
-    }
-    if (word == "--deaths") {
-      options.has_deaths = true;
-      --i;  // it has no value
-    }
-    if (word == "--death") {
-      options.victim = static_cast<int>(std::strtol(value, nullptr, 10));
-      const char* step = std::strchr(value, ':');
-      options.death =
-          step == nullptr ? 1 : std::strtoull(step + 1, nullptr, 10);
+    } else if (word == "--deaths") {
+      options.has_deaths = true;  // It has no value.
+    } else {
+      ++i;
+      if (word == "--image") {
+        options.image = value;
+      } else if (word == "--mode") {
+        options.mode = value;
+      } else if (word == "--seconds") {
+        options.seconds =
+            static_cast<unsigned>(std::strtoul(value, nullptr, 10));
+      } else if (word == "--death") {
+        options.victim = static_cast<int>(std::strtol(value, nullptr, 10));
+        const char* step = std::strchr(value, ':');
+        options.death =
+            step == nullptr ? 1 : std::strtoull(step + 1, nullptr, 10);
+      } else if (!options.take(word, value)) {
+        std::fprintf(stderr,
+                     "%s: no option %s; docs/testing.md has the options\n",
+                     argv[0], word.c_str());
+        std::exit(2);
+      }
     }
   }
   return options;
@@ -294,7 +199,7 @@ int main(int argc, char** argv) {
     options.mode = modes.substr(at, end - at);
     at = end + 1;
     for (const explore::Scenario& scenario : explore::all_scenarios()) {
-      if (explore::is_chosen(scenario, options.pattern)) {
+      if (explore::is_chosen(scenario, options)) {
         const explore::Verdict verdict =
             explore::explore_one(scenario, options);
         is_good = is_good && verdict == explore::Verdict::kGood;

@@ -19,6 +19,7 @@
 
 #include "explore/arena.h"
 #include "explore/choosers.h"
+#include "explore/search.h"
 #include "kernels/program.h"
 #include "kernels/run.h"
 
@@ -27,19 +28,9 @@ namespace kernels {
 namespace {
 
 using explore::Departures;
+using explore::SearchOptions;
 
 constexpr unsigned kMostSeconds = 100;
-
-struct Options {
-  std::string pattern;
-  int bound = 3;
-  std::size_t limit = 200'000;
-  std::size_t random = 0;
-  std::uint64_t seed = 1;
-  bool is_replay = false;
-  Departures departures;
-  bool is_failure_wanted = false;
-};
 
 /// Random priorities, with a stale value now and then.
 class RandomChoices : public Chooser {
@@ -168,76 +159,14 @@ class Exploration {
     return wrong;
   }
 
+  static explore::Contention& contention() { return the_run().contention(); }
+
   const Case& program() const { return case_; }
 
  private:
   const Case& case_;
   unsigned first_descriptor_ = 0;  ///< Programs have this one and later ones.
 };
-
-struct Result {
-  std::size_t schedules = 0;
-  std::size_t whole = 0;
-  bool is_complete = false;
-  std::string wrong;
-};
-
-/// Again from the beginning, when memory turns out to be shared.
-Result search_depth_first(Exploration& exploration, const Options& options) {
-  Result result;
-  do {
-    explore::DepthFirst chooser(options.bound);
-    bool has_next = true;
-    while (has_next && result.schedules < options.limit) {
-      End end = End::kDone;
-      result.wrong = exploration.run(chooser, end);
-      ++result.schedules;
-      result.whole += end == End::kCut ? 0 : 1;
-      if (!result.wrong.empty()) {
-        return result;
-      }
-      has_next = chooser.next();
-    }
-    result.is_complete = !has_next;
-  } while (the_run().contention().grow() && result.is_complete);
-  return result;
-}
-
-Result search_randomly(Exploration& exploration, const Options& options) {
-  Result result;
-  std::size_t length = 50;
-  while (result.schedules < options.random && result.wrong.empty()) {
-    RandomChoices chooser(options.seed + result.schedules, options.bound,
-                          length);
-    End end = End::kDone;
-    result.wrong = exploration.run(chooser, end);
-    length = chooser.length();
-    ++result.schedules;
-    ++result.whole;
-    the_run().contention().grow();
-  }
-  result.is_complete = true;
-  return result;
-}
-
-/// Leaves out one departure after the other as long as the schedule fails.
-Departures shrink(Exploration& exploration, Departures departures) {
-  for (bool has_shrunk = true; has_shrunk;) {
-    has_shrunk = false;
-    for (const auto& [step, index] : departures) {
-      Departures fewer = departures;
-      fewer.erase(step);
-      explore::Replay replay(fewer);
-      End end = End::kDone;
-      if (!exploration.run(replay, end).empty()) {
-        departures = fewer;
-        has_shrunk = true;
-        break;
-      }
-    }
-  }
-  return departures;
-}
 
 /// The function around an address, without its parameters.
 std::string function_at(const void* code) {
@@ -273,7 +202,7 @@ void report(Exploration& exploration, const Departures& departures) {
               exploration.program().name, explore::text_of(departures).c_str());
 }
 
-bool explore_case(const Case& program, Options options) {
+bool explore_case(const Case& program, SearchOptions options) {
   const auto start = std::chrono::steady_clock::now();
   if (options.bound == 0) {
     options.bound = program.bound != 0 ? program.bound : 3;
@@ -286,9 +215,10 @@ bool explore_case(const Case& program, Options options) {
     return true;
   }
   ::alarm(kMostSeconds);  // Ends a loop without an operation on memory.
-  Result result = options.random != 0
-                      ? search_randomly(exploration, options)
-                      : search_depth_first(exploration, options);
+  const explore::Result result =
+      options.random != 0
+          ? explore::search_randomly<RandomChoices>(exploration, options)
+          : explore::search_depth_first(exploration, options);
   const std::chrono::duration<double> took =
       std::chrono::steady_clock::now() - start;
   std::printf(
@@ -298,58 +228,27 @@ bool explore_case(const Case& program, Options options) {
       result.wrong.empty() && !result.is_complete ? ", limit reached" : "");
   if (!result.wrong.empty()) {
     FollowSteps follow(the_run().steps());
-    the_run().contention().take_everything();
-    End end = End::kDone;
-    if (exploration.run(follow, end).empty()) {
-      std::printf("  the schedule does not repeat itself step by step\n");
-    }
-    report(exploration, shrink(exploration, follow.departures()));
+    report(exploration, explore::departures_of_failure(exploration, follow));
   }
   std::fflush(stdout);
   return result.wrong.empty();
 }
 
-/// Whether a name contains one of the texts between the commas of a pattern.
-bool is_wanted(const std::string& name, const std::string& pattern) {
-  for (std::size_t at = 0; at <= pattern.size();) {
-    const std::size_t end = std::min(pattern.find(',', at), pattern.size());
-    if (name.find(pattern.substr(at, end - at)) != std::string::npos) {
-      return true;
-    }
-    at = end + 1;
-  }
-  return false;
-}
-
-Options options_in(int argc, char** argv) {
-  Options options;
+SearchOptions options_in(int argc, char** argv) {
+  SearchOptions options;
   options.bound = 0;
+  options.limit = 200'000;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    const char* value = i + 1 < argc ? argv[i + 1] : "";
     if (word.rfind("--", 0) != 0) {
       options.pattern = word;
-      continue;
-    }
-    ++i;
-    if (word == "--bound") {
-      options.bound = static_cast<int>(std::strtol(value, nullptr, 10));
-    } else if (word == "--limit") {
-      options.limit = std::strtoull(value, nullptr, 10);
-    } else if (word == "--random") {
-      options.random = std::strtoull(value, nullptr, 10);
-    } else if (word == "--seed") {
-      options.seed = std::strtoull(value, nullptr, 10);
-    } else if (word == "--wants") {
-      options.is_failure_wanted = std::strcmp(value, "failure") == 0;
-    } else if (word == "--replay") {
-      options.is_replay = true;
-      options.departures = explore::departures_in(value);
-    } else {
+    } else if (!options.take(word, i + 1 < argc ? argv[i + 1] : "")) {
       std::fprintf(stderr,
                    "%s: no option %s; docs/kernels.md has the options\n",
-                   argv[0], argv[i - 1]);
+                   argv[0], word.c_str());
       std::exit(2);
+    } else {
+      ++i;
     }
   }
   return options;
@@ -361,11 +260,11 @@ Options options_in(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   (void)kernels::empty_arena();
-  const kernels::Options options = kernels::options_in(argc, argv);
+  const explore::SearchOptions options = kernels::options_in(argc, argv);
   bool is_good = true;
   std::size_t count = 0;
   for (const kernels::Case& program : kernels::all_cases()) {
-    if (kernels::is_wanted(program.name, options.pattern)) {
+    if (options.wants(program.name)) {
       is_good = kernels::explore_case(program, options) && is_good;
       ++count;
     }
