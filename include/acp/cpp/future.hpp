@@ -156,11 +156,17 @@ class future : public detail::future_base {
   /// The value must not arrive in a block that is in other hands. A failure is
   /// left for the next wait.
   void finish() noexcept {
-    if (block_.is_alive()) {
-      while (!ready()) {
-      }
-      block_ = detail::heap_block();
+    if (!block_.is_alive()) {
+      return;
     }
+    const auto is_complete = [](void* self) {
+      return static_cast<future*>(self)->ready() ? 1 : 0;
+    };
+    // It fails when the job is ending. The block then stays with the operation.
+    if (acpx_wait_until(is_complete, this, -1) != 0) {
+      block_.abandon();
+    }
+    block_ = detail::heap_block();
   }
 
   detail::heap_block block_;

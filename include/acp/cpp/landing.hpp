@@ -59,6 +59,9 @@ class heap_block {
 
   acp_ga_t ga() const noexcept { return ga_; }
 
+  /// The block is not freed.
+  void abandon() noexcept { ga_ = ACP_GA_NULL; }
+
   bool is_alive() const noexcept {
     return ga_ != ACP_GA_NULL && is_current(epoch_);
   }
