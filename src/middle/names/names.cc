@@ -5,6 +5,7 @@
 #include "middle/names/names.h"
 
 #include <sched.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <chrono>
@@ -55,21 +56,13 @@ const char* function() {
   return structure::current_function();
 }
 
-/// FNV-1a. The map hashes the name by another function, so names of one rank
-/// spread over its buckets.
-std::uint64_t hash_of(std::string_view name) {
-  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
-  for (const char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;
-  }
-  return hash;
-}
-
-/// Multiplies once more, because the upper bits of FNV-1a alone tell short
-/// names badly apart.
+/// The seed makes it another function than the map's own hash. So names of one
+/// rank spread over the buckets of its map.
 int owner_of(const Site& site, std::string_view name) {
-  const std::uint64_t mixed = hash_of(name) * 0x9e37'79b9'7f4a'7c15;
-  return static_cast<int>((mixed >> 32) * static_cast<unsigned>(site.procs()) >>
+  constexpr std::uint64_t kSeed = 1;
+  const std::uint64_t hash =
+      XXH3_64bits_withSeed(name.data(), name.size(), kSeed);
+  return static_cast<int>((hash >> 32) * static_cast<unsigned>(site.procs()) >>
                           32);
 }
 
