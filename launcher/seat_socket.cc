@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/send_descriptors.h"
+#include "protocol/peer_user.h"
 
 namespace acp::launcher {
 
@@ -40,14 +41,6 @@ Address address_of(std::string_view token, std::uint32_t rank) {
   address.bytes =
       static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size);
   return address;
-}
-
-/// An abstract name has no permissions, so the peer's user is checked instead.
-bool is_of_this_user(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         peer.uid == ::geteuid();
 }
 
 bool send_all(int socket, const void* data, std::size_t bytes) {
@@ -95,7 +88,8 @@ Result<UniqueFd> listen_at_seat(std::string_view token, std::uint32_t rank) {
 UniqueFd accept_at_seat(int listener) {
   UniqueFd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
   const int error = errno;
-  if (socket && is_of_this_user(socket.get())) return socket;
+  // An abstract name has no permissions.
+  if (socket && protocol::is_of_this_user(socket.get())) return socket;
   errno = socket ? EAGAIN : error;
   return {};
 }
@@ -106,7 +100,7 @@ UniqueFd connect_to_seat(std::string_view token, std::uint32_t rank) {
   if (!socket ||
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.name),
                 address.bytes) != 0 ||
-      !is_of_this_user(socket.get())) {
+      !protocol::is_of_this_user(socket.get())) {
     return {};
   }
   return socket;

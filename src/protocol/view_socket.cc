@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "protocol/peer_user.h"
 
 namespace acp::protocol {
 
@@ -43,13 +44,6 @@ std::optional<sockaddr_un> address_of(const std::string& path) {
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
-}
-
-bool is_of_this_user(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         peer.uid == ::geteuid();
 }
 
 bool is_own_folder(const std::string& folder) {

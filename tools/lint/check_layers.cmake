@@ -84,7 +84,7 @@ set(FOREIGN_curses_FILES "^tools/acp_top/screen\\.")
 set(FOREIGN_sockets_HEADERS "^(sys/socket\\.h|sys/un\\.h|netinet/|arpa/|netdb\\.h)")
 list(JOIN top_networks "/|" may_have_sockets)
 set(FOREIGN_sockets_FILES
-  "^(${may_have_sockets}/|src/base/(send_descriptors|stderr_try)\\.|src/protocol/view_socket\\.|src/transport/(shm/|(socket_)?address\\.|interfaces\\.)|src/runtime/(bootstrap|host_connection|leader_listener|pmi_connection)|launcher/|tools/)")
+  "^(${may_have_sockets}/|src/base/(send_descriptors|stderr_try)\\.|src/protocol/(peer_user|view_socket)\\.|src/transport/(shm/|(socket_)?address\\.|interfaces\\.)|src/runtime/(bootstrap|host_connection|leader_listener|pmi_connection)|launcher/|tools/)")
 
 # Headers with long compile times. A list has a name, the headers, a light header
 # among them, the files that may include the list, and a remedy for the message.
