@@ -55,12 +55,14 @@ int step(void* /*argument*/) {
   return has_moved ? 1 : 0;
 }
 
-/// The child has a copy of the parent's state, and its peers know the parent
-/// alone.
+/// In a child made by fork(), which has a copy of the parent's state and heap.
+/// Peers know the parent alone, and go on with the heap.
 void leave_to_parent() {
   if (g_is_at_work.exchange(false)) {
     g_is_child.store(true, std::memory_order_relaxed);
   }
+  end_malloc();
+  g_host_memory.close();
 }
 
 [[noreturn]] void refuse_child() {

@@ -7,7 +7,6 @@
 #include "hmpi/malloc.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -297,19 +296,10 @@ void* align(std::size_t alignment, std::size_t bytes) noexcept {
   return g_behind.memalign(alignment, bytes);
 }
 
-/// The child's heap is a copy of the parent's, which changes.
-void leave_to_parent() {
-  g_from.store(SIZE_MAX, std::memory_order_relaxed);
-  g_host_memory.close();
-}
-
 }  // namespace
 
 void begin_malloc(std::size_t from) noexcept {
-  static const int result = ::pthread_atfork(nullptr, nullptr, leave_to_parent);
-  if (result == 0) {
-    g_from.store(from, std::memory_order_relaxed);
-  }
+  g_from.store(from, std::memory_order_relaxed);
 }
 
 void end_malloc() noexcept {

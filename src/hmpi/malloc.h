@@ -6,10 +6,10 @@
 namespace hmpi {
 
 /// From now on blocks of at least `from` bytes come from this process's heap,
-/// as long as it has room. A child made by fork() takes none.
+/// as long as it has room.
 void begin_malloc(std::size_t from) noexcept;
 
-/// No further blocks come from the heap. Those of before stay valid, and may be
+/// No further blocks come from the heap. Earlier blocks stay valid, and may be
 /// freed.
 void end_malloc() noexcept;
 
