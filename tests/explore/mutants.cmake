@@ -3,20 +3,11 @@
 # compiled from src alone.
 
 # explore_mutant(NAME FILE SCENARIO MODE OLD NEW [OPTION...]): replaces OLD by NEW
-# in a file of src/middle. OPTIONs go to the explorer. The text has to be there
-# exactly once, so a mutant is never empty.
+# in a file of src/middle, by read_mutant(). OPTIONs go to the explorer.
 # When FILE is a header, the sources of its folder and of the scenario's structure
 # are compiled with the mutant of it. The scenario calls no others that use it.
 function(explore_mutant name file scenario mode old new)
-  set(source ${PROJECT_SOURCE_DIR}/src/middle/${file})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-  file(READ ${source} text)
-  string(FIND "${text}" "${old}" first)
-  string(FIND "${text}" "${old}" last REVERSE)
-  if(first EQUAL -1 OR NOT first EQUAL last)
-    message(FATAL_ERROR "mutant ${name}: its text is not in ${file} exactly once")
-  endif()
-  string(REPLACE "${old}" "${new}" text "${text}")
+  read_mutant(text ${name} middle/${file} "${old}" "${new}")
   if(file MATCHES "\\.h$")
     set(root ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name})
     file(CONFIGURE OUTPUT ${root}/middle/${file} CONTENT "${text}" @ONLY)

@@ -133,7 +133,9 @@ enum Code : std::uint16_t {
   kTrim,
   /// This code does what kAllocate does, on a heap with room for two blocks.
   kAllocateLast,
-  kFreeMaybe,  ///< As kFree, where another rank frees the block, too.
+  /// This code does what kFree does, on a block that another rank frees as
+  /// well.
+  kFreeMaybe,
   kCodes
 };
 

@@ -4,18 +4,10 @@
 add_custom_target(kernel_mutants ALL)
 
 # kernel_mutant(NAME KERNEL FILE CASE OLD NEW [FILE...]): replaces OLD by NEW in a
-# file of src. The text has to be there exactly once, so a mutant is never empty. Of
-# a header, the program and the further files are compiled again.
+# file of src, by read_mutant(). Of a header, the program and the further files are
+# compiled again.
 function(kernel_mutant name kernel file case old new)
-  set(source ${PROJECT_SOURCE_DIR}/src/${file})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-  file(READ ${source} text)
-  string(FIND "${text}" "${old}" first)
-  string(FIND "${text}" "${old}" last REVERSE)
-  if(first EQUAL -1 OR NOT first EQUAL last)
-    message(FATAL_ERROR "mutant ${name}: its text is not in ${file} exactly once")
-  endif()
-  string(REPLACE "${old}" "${new}" text "${text}")
+  read_mutant(text ${name} ${file} "${old}" "${new}")
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name})
   file(CONFIGURE OUTPUT ${folder}/${file} CONTENT "${text}" @ONLY)
 

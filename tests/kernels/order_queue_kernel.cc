@@ -82,7 +82,7 @@ class Queue : public Program {
     expect(completed <= issued, "invariant 1: completed() <= issued()");
     look_at_results(completed);
     if (!queue_.is_busy()) {
-      // All that was issued so far is complete, also its effects.
+      // Every operation issued so far is complete, and so are its effects.
       expect(queue_.completed() >= issued,
              "a number above completed() implies busy");
       look_at_results(issued);
