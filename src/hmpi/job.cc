@@ -199,9 +199,11 @@ void begin_job(bool has_threads, bool has_threads_below) {
     }
     acpx_add_progress(step, nullptr);
     name_this_process();
-    ::pthread_atfork(nullptr, nullptr, leave_to_parent);
     g_is_at_work.store(true);
     begin_memory(settings, meeting->members.size());
+    if (::pthread_atfork(nullptr, nullptr, leave_to_parent) != 0) {
+      end_malloc();  // A child would take blocks of the parent's heap.
+    }
   }
 }
 

@@ -162,6 +162,15 @@ foreach(mpi openmpi mpich)
       HMPI_HEAP_SIZE=100M ${run} -np 3 ${ownership} errors.use pass threads)
     list(APPEND tests hmpi.ownership.${mpi}.${setting})
   endforeach()
+  # A library of HMPI in front of the other MPI library.
+  foreach(other openmpi mpich)
+    if(NOT other STREQUAL mpi AND TARGET hmpi_${other})
+      add_test(NAME hmpi.other_mpi.${mpi} COMMAND ${conformance} errors)
+      set_tests_properties(hmpi.other_mpi.${mpi} PROPERTIES
+        LABELS hmpi TIMEOUT 60 ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:hmpi_${other}>
+        PASS_REGULAR_EXPRESSION "the process has loaded .*start it by hmpirun --mpi=${mpi}")
+    endif()
+  endforeach()
   # A list of given buffers that grows must take no memory of the heap.
   add_test(NAME hmpi.ownership.${mpi}.debug_all COMMAND env HMPI_DEBUG=on HMPI_HEAP=all
     ${run} -np 3 ${ownership} pass)

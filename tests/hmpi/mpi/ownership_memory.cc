@@ -251,6 +251,21 @@ MPI_CASE("errors.use-after-give") {
   CHECK_EQUAL(OPI_Free(&taken), MPI_SUCCESS);
 }
 
+/// Peers know the parent alone, so a message of the child would never arrive.
+MPI_CASE("errors.child-calls-mpi") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    int number = 0;
+    MPI_Sendrecv_replace(&number, 1, MPI_INT, 0, 1, 0, 1, MPI_COMM_SELF,
+                         MPI_STATUS_IGNORE);
+    ::_exit(0);
+  }
+  int status = 0;
+  CHECK_EQUAL(::waitpid(child, &status, 0), child);
+  CHECK(WIFEXITED(status));
+  CHECK_EQUAL(WEXITSTATUS(status), 1);
+}
+
 /// The giver's pointer is stale, also when the taker has the buffer already.
 MPI_CASE("errors.use-of-a-taken-buffer") {
   const char* debug = std::getenv("HMPI_DEBUG");
