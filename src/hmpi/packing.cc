@@ -24,9 +24,9 @@ MPI_Aint extent_of(MPI_Datatype type) {
 }
 
 /// A row of so many bytes, as one element of a type.
-class Row {
+class RowType {
  public:
-  explicit Row(std::size_t bytes) {
+  explicit RowType(std::size_t bytes) {
     std::vector<int> lengths(bytes / kPiece, kPiece);
     if (bytes % kPiece != 0) {
       lengths.push_back(static_cast<int>(bytes % kPiece));
@@ -40,10 +40,10 @@ class Row {
     below.Type_commit(&type_);
   }
 
-  ~Row() { below.Type_free(&type_); }
+  ~RowType() { below.Type_free(&type_); }
 
-  Row(const Row&) = delete;
-  Row& operator=(const Row&) = delete;
+  RowType(const RowType&) = delete;
+  RowType& operator=(const RowType&) = delete;
 
   MPI_Datatype type() const { return type_; }
 
@@ -83,7 +83,7 @@ class Elements {
 
   void pack(std::byte* to, std::size_t bytes) const {
     if (bytes > INT_MAX) {
-      const Row row(bytes);
+      const RowType row(bytes);
       move(data_, count_, type_, to, 1, row.type());
       return;
     }
@@ -94,7 +94,7 @@ class Elements {
 
   void unpack(const std::byte* from, std::size_t bytes) const {
     if (bytes > INT_MAX) {
-      const Row row(bytes);
+      const RowType row(bytes);
       move(from, 1, row.type(), data_, count_, type_);
       return;
     }

@@ -148,7 +148,7 @@ std::size_t RandomPriorities::choose(const std::vector<Choice>& choices,
     return best;
   };
   std::size_t index = highest();
-  if (changes_.count(depth_) != 0) {
+  if (changes_.count(depth_) != 0 || depth_ % kPatience == kPatience - 1) {
     priority_of(choices[index].process) = --lowest_;
     index = highest();
   }

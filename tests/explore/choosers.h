@@ -84,7 +84,8 @@ class DepthFirst : public Chooser {
 };
 
 /// Probabilistic concurrency testing: processes have random priorities, and the
-/// highest goes on. At a few random steps the running one gets the lowest.
+/// highest goes on. At a few random steps the running one gets the lowest, and
+/// from time to time as well: what it waits for may have a lower one.
 class RandomPriorities : public Chooser {
  public:
   /// `changes` such steps among `length`.
@@ -96,6 +97,9 @@ class RandomPriorities : public Chooser {
   std::size_t length() const { return depth_; }
 
  private:
+  /// More steps than a schedule without waits has.
+  static constexpr std::size_t kPatience = 2000;
+
   std::uint64_t random();
 
   std::uint64_t state_;  ///< State of the generator.

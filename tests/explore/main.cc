@@ -101,6 +101,7 @@ bool explore_all(Exploration& exploration, Options options) {
     return true;
   }
   std::printf("  %s\n", result.wrong.c_str());
+  std::fflush(stdout);  // To find fewer departures can take long.
   Follow follow(exploration.world().processes());
   report(exploration, options, departures_of_failure(exploration, follow));
   return false;

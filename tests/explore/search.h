@@ -4,10 +4,12 @@
 // contention().
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "explore/choosers.h"
 
@@ -80,21 +82,33 @@ Result search_randomly(Exploration& exploration, const SearchOptions& options) {
   return result;
 }
 
-/// Leaves out one departure after the other as long as the schedule fails.
+/// Leaves out departures as long as the schedule fails: first large runs of
+/// them, then halves of these, and at last single ones.
 template <class Exploration>
 Departures shrink(Exploration& exploration, Departures departures) {
-  for (bool has_shrunk = true; has_shrunk;) {
-    has_shrunk = false;
-    for (const auto& [step, index] : departures) {
-      Departures fewer = departures;
-      fewer.erase(step);
-      Replay replay(fewer);
-      End end = End::kDone;
-      if (!exploration.run(replay, end).empty()) {
-        departures = fewer;
-        has_shrunk = true;
+  std::size_t length = std::max<std::size_t>(departures.size() / 2, 1);
+  for (std::size_t begin = 0; !departures.empty();) {
+    Departures fewer;
+    std::size_t place = 0;
+    for (const auto& departure : departures) {
+      if (place < begin || place >= begin + length) {
+        fewer.insert(departure);
+      }
+      ++place;
+    }
+    Replay replay(fewer);
+    End end = End::kDone;
+    if (!exploration.run(replay, end).empty()) {
+      departures = std::move(fewer);
+    } else {
+      begin += length;
+    }
+    if (begin >= departures.size()) {
+      if (length == 1) {
         break;
       }
+      begin = 0;
+      length /= 2;
     }
   }
   return departures;
