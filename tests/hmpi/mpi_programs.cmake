@@ -57,12 +57,16 @@ foreach(mpi openmpi mpich)
         VERBATIM)
       list(APPEND nodes ${node})
     endforeach()
-    set(culprit ${CMAKE_CURRENT_BINARY_DIR}/use_after_give_${mpi})
-    add_custom_command(OUTPUT ${culprit}
-      COMMAND ${hmpicc}/hmpicc -O1 -Wall -Wextra -Werror
-        -I${PROJECT_SOURCE_DIR}/include ${folder}/use_after_give.c -o ${culprit}
-      DEPENDS ${folder}/use_after_give.c hmpi_${mpi} VERBATIM)
-    list(APPEND nodes ${culprit})
+    # Programs that end by their own fault.
+    set(culprits)
+    foreach(name use_after_give truncated)
+      set(culprit ${CMAKE_CURRENT_BINARY_DIR}/${name}_${mpi})
+      add_custom_command(OUTPUT ${culprit}
+        COMMAND ${hmpicc}/hmpicc -O1 -Wall -Wextra -Werror
+          -I${PROJECT_SOURCE_DIR}/include ${folder}/${name}.c -o ${culprit}
+        DEPENDS ${folder}/${name}.c hmpi_${mpi} VERBATIM)
+      list(APPEND culprits ${culprit})
+    endforeach()
     set(with_acp ${CMAKE_CURRENT_BINARY_DIR}/with_acp_${mpi})
     add_custom_command(OUTPUT ${with_acp}
       COMMAND ${hmpicc}/hmpicc -O1 -Wall -Wextra -Werror
@@ -80,7 +84,7 @@ foreach(mpi openmpi mpich)
         DEPENDS ${source} hmpi_${mpi} ${PROJECT_SOURCE_DIR}/include/hmpi.h VERBATIM)
       list(APPEND examples ${example})
     endforeach()
-    set(written ${ownership} ${nodes} ${with_acp} ${examples})
+    set(written ${ownership} ${nodes} ${culprits} ${with_acp} ${examples})
   endif()
   # A program that dies, also as a library for the loader, and a profiler's library.
   set(mortal ${CMAKE_CURRENT_BINARY_DIR}/mortal_${mpi})
@@ -180,11 +184,17 @@ foreach(mpi openmpi mpich)
   add_test(NAME hmpi.passes_through.${mpi}
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/passes-through ${run} -np 2 ${ownership})
   list(APPEND tests hmpi.statistics.${mpi} hmpi.passes_through.${mpi})
-  list(REMOVE_ITEM nodes ${culprit})
-  add_test(NAME hmpi.use_after_give.${mpi}
-    COMMAND env HMPI_DEBUG=on ${run} -np 2 ${culprit})
-  list(APPEND tests hmpi.use_after_give.${mpi})
-  list(APPEND culprits hmpi.use_after_give.${mpi})
+  set(told_use_after_give
+    "was used, in a buffer that OPI_Give has passed to rank 1 with tag 7")
+  set(told_truncated
+    "from rank 0 with tag 7 has 100 bytes, and its receive has room for 60")
+  foreach(name use_after_give truncated)
+    set(test hmpi.${name}.${mpi})
+    add_test(NAME ${test} COMMAND env HMPI_DEBUG=on
+      ${run} -np 2 ${CMAKE_CURRENT_BINARY_DIR}/${name}_${mpi})
+    set_tests_properties(${test} PROPERTIES PASS_REGULAR_EXPRESSION "${told_${name}}")
+    list(APPEND tests ${test})
+  endforeach()
   foreach(node ${nodes})
     get_filename_component(name ${node} NAME)
     add_test(NAME hmpi.${name} COMMAND ${run} -np 3 ${node})
@@ -215,6 +225,8 @@ foreach(mpi openmpi mpich)
     COMMAND ${over_hosts} ${mpi} ${hmpirun} ${conformance} attributes cancel
       communicators.apart communicators.freed communicators.sent completion errors free
       matching modes probe progress sendrecv threads truncation types)
+  add_test(NAME hmpi.hosts.single_thread.${mpi}
+    COMMAND ${over_hosts} ${mpi} ${hmpirun} ${conformance} --single sendrecv)
   add_test(NAME hmpi.hosts.conformance.${mpi}.all CONFIGURATIONS full
     COMMAND ${over_hosts} ${mpi} ${hmpirun} ${conformance})
   foreach(seed 2 3)
@@ -223,7 +235,8 @@ foreach(mpi openmpi mpich)
         --operations 10000)
     list(APPEND hosts hmpi.hosts.random.${mpi}.${seed})
   endforeach()
-  list(APPEND hosts hmpi.hosts.conformance.${mpi} hmpi.hosts.conformance.${mpi}.all)
+  list(APPEND hosts hmpi.hosts.conformance.${mpi} hmpi.hosts.conformance.${mpi}.all
+    hmpi.hosts.single_thread.${mpi})
   add_test(NAME hmpi.macprun.${mpi}
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/under-macprun ${mpi} ${hmpirun}
       $<TARGET_FILE:macprun> ${conformance})
@@ -259,8 +272,6 @@ endif()
 if(tests)
   set_tests_properties(${tests} ${bounce} PROPERTIES LABELS hmpi TIMEOUT 300
     PROCESSORS 2)
-  set_tests_properties(${culprits} PROPERTIES PASS_REGULAR_EXPRESSION
-    "was used, in a buffer that OPI_Give has passed to rank 1 with tag 7")
   set(as_root OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   set_tests_properties(${tests} PROPERTIES ENVIRONMENT "${as_root}")
   set_tests_properties(${hosts} PROPERTIES LABELS "hmpi;hosts" TIMEOUT 300

@@ -58,14 +58,20 @@ Choice choose(const std::vector<std::string_view>& names, Threads allowed) {
   return choice;
 }
 
+/// The MPI below may have a higher level than the program asks for.
 void begin(Threads threads) {
+  const int wanted =
+      threads == Threads::kOne ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
   if (threads == Threads::kOne) {
     MPI_Init(nullptr, nullptr);
   } else {
     int given = MPI_THREAD_SINGLE;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given);
-    CHECK_EQUAL(given, MPI_THREAD_MULTIPLE);
+    MPI_Init_thread(nullptr, nullptr, wanted, &given);
+    CHECK_EQUAL(given, wanted);
   }
+  int level = -1;
+  MPI_Query_thread(&level);
+  CHECK_EQUAL(level, wanted);
   MPI_Comm_rank(MPI_COMM_WORLD, &mpi_check::world_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &mpi_check::world_size);
 }
