@@ -1,5 +1,6 @@
 // Tests the command line of acp_perf, and the rows that it selects.
 #include <algorithm>
+#include <set>
 
 #include <catch2/catch.hpp>
 
@@ -48,6 +49,25 @@ TEST_CASE("acp_perf: options have their meaning", "[perf]") {
   CHECK(parse({"--resets", "9"}).options.resets == 9);
 }
 
+TEST_CASE("acp_perf: sizes of a sweep", "[perf]") {
+  const Options options = parse({"--sweep", "8:2M", "--svg", "a.svg"}).options;
+  CHECK(options.sweep_least == 8);
+  CHECK(options.sweep_most == 2 << 20);
+  CHECK(options.svg == "a.svg");
+  const Rows rows = sweep_rows(8, 4096);
+  std::set<std::string> names;
+  for (const Row& row : rows) {
+    CHECK(row.plotted_at != 0);
+    names.insert(row.name);
+  }
+  CHECK(names.size() == rows.size());
+  for (const char* name : {"raw.memmove.8", "put.time.4K", "get.stream.512",
+                           "channel.time.8", "add8.window.64"}) {
+    CHECK(names.count(name) == 1);
+  }
+  CHECK(size_name(1536) == "1536");
+}
+
 TEST_CASE("acp_perf: a wrong option is an error with a text", "[perf]") {
   for (const auto& words :
        std::vector<std::vector<const char*>>{{"--rows", "("},
@@ -55,6 +75,13 @@ TEST_CASE("acp_perf: a wrong option is an error with a text", "[perf]") {
                                              {"--csv", "--json"},
                                              {"--quick", "--time-ms", "5"},
                                              {"--resets", "5", "--start", "2"},
+                                             {"--sweep", "8"},
+                                             {"--sweep", "4:8"},
+                                             {"--sweep", "16:8"},
+                                             {"--sweep", "8:16M"},
+                                             {"--sweep", "8:x"},
+                                             {"--svg", "a.svg"},
+                                             {"--compare", "a.json"},
                                              {"--unknown"}}) {
     const Parsed parsed = parse(words);
     CHECK(parsed.is_done);

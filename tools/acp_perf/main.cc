@@ -3,12 +3,16 @@
 // ranks may only respond to it or wait.
 #include <fmt/core.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
+#include "compare.h"
 #include "machine.h"
 #include "pinning.h"
+#include "plot.h"
 #include "resets.h"
 #include "rows.h"
 #include "runner.h"
@@ -41,11 +45,29 @@ Parsed parse_own_words(int argc, char** argv) {
   return parse_options(static_cast<int>(own.size()), own.data());
 }
 
-/// Prints the report. Returns 1 when a row failed, else 0.
+/// Writes a file, unless it has no name. False: an error is printed.
+bool write_file(const std::string& path, const std::string& text) {
+  if (path.empty()) return true;
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  bool is_written = file != nullptr && std::fputs(text.c_str(), file) >= 0;
+  is_written = file != nullptr && std::fclose(file) == 0 && is_written;
+  if (!is_written) {
+    print(fmt::format("acp_perf: {}: {}\n", path, std::strerror(errno)),
+          stderr);
+  }
+  return is_written;
+}
+
+/// Prints the report, and writes the files that the options name. Returns 1
+/// when a row failed or a file is not written, else 0.
 int print_results(const Machine& machine,
                   const std::vector<Result>& results,
-                  Format format) {
-  print(render(machine, results, format));
+                  const Options& options) {
+  print(render(machine, results, options.format));
+  if (!write_file(options.svg, render_svg(machine, results)) ||
+      !write_file(options.html, render_html(machine, results))) {
+    return 1;
+  }
   for (const Result& result : results) {
     if (!result.outcome.failure.empty()) return 1;
   }
@@ -66,7 +88,7 @@ int time_resets(const Context& context, const Options& options) {
   if (context.rank != 0) return 0;
   Machine machine = describe_machine();
   machine.emplace_back("ranks", std::to_string(context.procs));
-  return print_results(machine, results, options.format);
+  return print_results(machine, results, options);
 }
 
 /// A rank's work between acp_init and acp_finalize: answers --help and --list,
@@ -82,28 +104,31 @@ int run_rank(Context& context, const Parsed& parsed) {
     }
     return parsed.status;
   }
-  const Rows rows = all_rows();
-  if (parsed.options.list) {
+  const Options& options = parsed.options;
+  const Rows rows = options.sweep_least == 0
+                        ? all_rows()
+                        : sweep_rows(options.sweep_least, options.sweep_most);
+  if (options.list) {
     if (context.rank == 0) print_list(rows);
     return 0;
   }
-  if (parsed.options.resets != 0) return time_resets(context, parsed.options);
-  if (parsed.options.pin) context.pinned = pin_rank(context.rank);
+  if (options.resets != 0) return time_resets(context, options);
+  if (options.pin) context.pinned = pin_rank(context.rank);
   if (!context.memory.open()) return fail("memory to measure with");
   if (!prepare(context)) return fail("reaching the other rank's memory");
-  const auto selected = select_rows(context, rows, parsed.options);
+  const auto selected = select_rows(context, rows, options);
   if (selected.empty()) {
     if (context.rank == 0) {
       print(fmt::format("acp_perf: --rows {}: no row has such a name; acp_perf "
                         "--list prints them\n",
-                        parsed.options.rows),
+                        options.rows),
             stderr);
     }
     return context.rank == 0 ? 1 : 0;
   }
-  const auto results = run_rows(context, rows, selected, parsed.options);
+  const auto results = run_rows(context, rows, selected, options);
   if (context.rank != 0) return 0;
-  return print_results(describe_job(context), results, parsed.options.format);
+  return print_results(describe_job(context), results, options);
 }
 
 /// With --start, one process runs whole jobs and never calls acp_init itself.
@@ -111,6 +136,12 @@ int run_rank(Context& context, const Parsed& parsed) {
 int run(int argc, char** argv) {
   const Parsed parsed = parse_own_words(argc, argv);
   const Options& options = parsed.options;
+  if (!parsed.is_done && !options.compare.empty()) {
+    const Comparison comparison =
+        compare_reports(options.compare[0], options.compare[1]);
+    print(comparison.text, comparison.status == 2 ? stderr : stdout);
+    return comparison.status;
+  }
   if (!options.start.empty()) {
     if (std::getenv("ACP_BOOTSTRAP_FD") != nullptr) {
       print("acp_perf: --start runs acprun itself; leave the outer one out\n",
@@ -119,7 +150,7 @@ int run(int argc, char** argv) {
     }
     Rows rows;
     const auto results = run_starts(options, rows);
-    return print_results(describe_machine(), results, options.format);
+    return print_results(describe_machine(), results, options);
   }
   Context context;
   if (!options.nothing && !context.memory.request()) {

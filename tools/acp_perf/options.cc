@@ -6,6 +6,8 @@
 #include <regex>
 #include <sstream>
 
+#include "memory.h"
+
 #include <CLI/CLI.hpp>
 
 namespace acp::perf {
@@ -13,6 +15,30 @@ namespace acp::perf {
 namespace {
 
 constexpr std::int64_t kQuickTimeMs = 20;
+constexpr std::uint64_t kLeastSize = 8;
+
+/// Reads "4K" or "8M"; 0 if it is no size.
+std::uint64_t size_in(const std::string& text) {
+  static const std::regex expression("([0-9]{1,9})([KM]?)");
+  std::smatch match;
+  if (!std::regex_match(text, match, expression)) return 0;
+  const std::string suffix = match[2];
+  return std::stoull(match[1]) << (suffix == "M" ? 20 : suffix == "K" ? 10 : 0);
+}
+
+/// Reads "8:8M" into the options. Returns the error, or "".
+std::string take_sweep(const std::string& text, Options& options) {
+  const std::size_t colon = text.find(':');
+  if (colon != std::string::npos) {
+    options.sweep_least = size_in(text.substr(0, colon));
+    options.sweep_most = size_in(text.substr(colon + 1));
+  }
+  return options.sweep_least >= kLeastSize &&
+                 options.sweep_least <= options.sweep_most &&
+                 options.sweep_most <= kBufferBytes
+             ? ""
+             : "'" + text + "' is not LEAST:MOST, sizes from 8 to 8M";
+}
 
 std::string check_regex(const std::string& text) {
   try {
@@ -40,6 +66,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   bool csv = false;
   bool json = false;
   bool quick = false;
+  std::string sweep;
   CLI::App app(
       "Measures the basic layer: acprun -np 2 acp_perf. Every figure stands "
       "beside a raw one of the same machine and run.");
@@ -61,6 +88,21 @@ Parsed parse_options(int argc, const char* const* argv) {
                "Bind ranks 0 and 1 to cores of their own (as is usual), or "
                "leave them to the system");
   app.add_flag("--list", options.list, "Print the rows, and what they are");
+  app.add_option("--sweep", sweep,
+                 "Measure put, get and channel in these sizes instead, and "
+                 "atomics in windows: --sweep 8:8M")
+      ->check([&options](const std::string& text) {
+        return take_sweep(text, options);
+      });
+  app.add_option("--svg", options.svg, "Draw the plots of --sweep into a file")
+      ->needs("--sweep");
+  app.add_option("--html", options.html,
+                 "Write a page with these plots and the table")
+      ->needs("--sweep");
+  app.add_option("--compare", options.compare,
+                 "Compare two reports of --json; run without acprun: --compare "
+                 "before.json after.json")
+      ->expected(2);
   app.add_option("--start", options.start,
                  "Time the start and end of this many ranks instead; run "
                  "without acprun. Several: --start 2,64")
@@ -74,7 +116,8 @@ Parsed parse_options(int argc, const char* const* argv) {
       ->check(CLI::Range(1, 100'000))
       ->excludes("--start");
   app.add_flag("--nothing", options.nothing,
-               "Only acp_init and acp_finalize: what --start runs");
+               "Only acp_init and acp_finalize: what --start runs")
+      ->group("");  // It is not in --help.
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -20,7 +20,13 @@ struct Options {
   std::vector<int> start;  ///< Numbers of ranks whose start is timed.
   std::string acprun;      ///< Empty: acprun beside acp_perf, or in PATH.
   bool nothing = false;    ///< Only acp_init and acp_finalize.
-  int resets = 0;          ///< Calls of acp_reset to time; 0: the table runs.
+  /// Sizes of --sweep; the first is 0 when the table runs.
+  std::uint64_t sweep_least = 0;
+  std::uint64_t sweep_most = 0;
+  std::string svg;   ///< File of the plots; empty: none.
+  std::string html;  ///< File of the plots and the table; empty: none.
+  std::vector<std::string> compare;  ///< Two reports; empty: rows run.
+  int resets = 0;  ///< Calls of acp_reset to time; 0: the table runs.
 };
 
 /// The options; or, when is_done, a text to print and the exit status.

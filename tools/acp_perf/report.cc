@@ -37,14 +37,6 @@ double figure(const Result& result, double fraction) {
   return in_unit(*result.row, result.samples.percentile(fraction));
 }
 
-/// Rounds to three significant digits: the measurements are no more precise.
-std::string digits(double value) {
-  if (value >= 100) return fmt::format("{:.0f}", value);
-  if (value >= 10) return fmt::format("{:.1f}", value);
-  if (value >= 0.1) return fmt::format("{:.2f}", value);
-  return fmt::format("{:.2g}", value);
-}
-
 /// Unit of a figure in the table, and the factor to get there from ns. Large
 /// times are shown in us or ms.
 struct Scale {
@@ -112,6 +104,7 @@ std::string csv(const Machine& machine, const std::vector<Result>& results) {
   return text;
 }
 
+/// A row that has not run has neither figures nor rounds.
 nlohmann::json json_row(const Result& result, const std::vector<Result>& all) {
   nlohmann::json row = {{"name", result.row->name},
                         {"what", result.row->what},
@@ -123,6 +116,10 @@ nlohmann::json json_row(const Result& result, const std::vector<Result>& all) {
   row["p99"] = figure(result, 0.99);
   row["ops"] = result.samples.ops();
   row["batches"] = result.samples.batches();
+  row["rounds"] = nlohmann::json::array();
+  for (const double ns : result.rounds) {
+    row["rounds"].push_back(in_unit(*result.row, ns));
+  }
   if (const double ratio = ratio_of(result, all); ratio > 0) {
     row["raw"] = result.raw;
     row["ratio"] = ratio;
@@ -148,6 +145,13 @@ std::string json(const Machine& machine, const std::vector<Result>& results) {
 }
 
 }  // namespace
+
+std::string digits(double value) {
+  if (value >= 100) return fmt::format("{:.0f}", value);
+  if (value >= 10) return fmt::format("{:.1f}", value);
+  if (value >= 0.1) return fmt::format("{:.2f}", value);
+  return fmt::format("{:.2g}", value);
+}
 
 double in_unit(const Row& row, double ns) {
   if (row.unit == Unit::kTime || row.unit == Unit::kTimes) return ns;

@@ -15,12 +15,16 @@ namespace acp::perf {
 struct Result {
   const Row* row = nullptr;
   Samples samples;
+  std::vector<double> rounds;  ///< The median of each round, in ns.
   Outcome outcome;
   std::string raw;  ///< The row to compare with, or "".
 };
 
 /// The machine and the job in pairs of name and value, for the head line.
 using Machine = std::vector<std::pair<std::string, std::string>>;
+
+/// Three significant digits: the measurements are no more precise.
+std::string digits(double value);
 
 /// Converts `ns` per operation to the row's unit.
 double in_unit(const Row& row, double ns);

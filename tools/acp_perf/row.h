@@ -75,6 +75,8 @@ struct Row {
   std::string what{};  ///< One line for --list.
   Unit unit = Unit::kTime;
   std::uint64_t bytes = 0;  ///< Bytes of one operation, for bandwidths.
+  std::uint64_t plotted_at =
+      0;  ///< Size or window of a row of --sweep, else 0.
   Needs needs = Needs::kNothing;
   Partners partners = Partners::kNone;
   std::string raw_direct{};   ///< Raw row if the target's memory is mapped.

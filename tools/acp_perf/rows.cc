@@ -51,8 +51,11 @@ Rows all_rows() {
 }
 
 std::string size_name(std::uint64_t bytes) {
-  if (bytes >= 1 << 20) return std::to_string(bytes >> 20) + "M";
-  if (bytes >= 1 << 10) return std::to_string(bytes >> 10) + "K";
+  for (const auto& [bits, suffix] : {std::pair{20, "M"}, std::pair{10, "K"}}) {
+    if (bytes >= std::uint64_t{1} << bits && bytes % (1U << bits) == 0) {
+      return std::to_string(bytes >> bits) + suffix;
+    }
+  }
   return std::to_string(bytes);
 }
 

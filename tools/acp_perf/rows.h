@@ -30,8 +30,18 @@ void add_channel_rows(Rows& rows);
 void add_structure_rows(Rows& rows);
 void add_contended_rows(Rows& rows);
 
+/// Rows that the table has in some sizes, and --sweep in all.
+Row memmove_row(std::uint64_t bytes);
+Row channel_round_trip_row(std::uint64_t bytes);
+Row channel_stream_row(std::uint64_t bytes);
+
 /// All groups, in the table's order.
 Rows all_rows();
+
+/// The rows of --sweep: put, get and channel in sizes from `least` to `most`,
+/// each twice as large as the one before, and atomics in windows of 1 to 64.
+/// Precondition: least <= most <= kBufferBytes.
+Rows sweep_rows(std::uint64_t least, std::uint64_t most);
 
 /// "4K", "1M": how sizes appear in names.
 std::string size_name(std::uint64_t bytes);

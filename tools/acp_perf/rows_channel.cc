@@ -190,28 +190,6 @@ void respond_exchange(Context& context, std::size_t bytes) {
   exchange.finish();
 }
 
-/// Only the row of 8 bytes has raw rows to compare with: no raw row copies a
-/// message of the larger sizes there and back.
-Row round_trip_row(std::size_t bytes) {
-  const bool is_word = bytes == 8;
-  return {.name = "channel." + size_name(bytes),
-          .what = "a message there and back, half of the time",
-          .unit = bytes < 1 << 20 ? Unit::kTime : Unit::kBandwidth,
-          .bytes = bytes,
-          .needs = Needs::kPeer,
-          .partners = Partners::kRankOne,
-          .raw_direct = is_word ? "raw.line" : "",
-          .raw_network = is_word ? "put8" : "",
-          .run =
-              [bytes](Context& context, Samples& samples) {
-                return run_ping_pong(context, samples, bytes);
-              },
-          .respond =
-              [bytes](Context& context) {
-                respond_ping_pong(context, bytes);
-              }};
-}
-
 Row exchange_row(std::size_t bytes) {
   return {.name = "channel.exchange." + size_name(bytes),
           .what = "a message in each direction, receives posted before",
@@ -231,7 +209,31 @@ Row exchange_row(std::size_t bytes) {
               }};
 }
 
-Row stream_row(std::size_t bytes) {
+}  // namespace
+
+/// Only the row of 8 bytes has raw rows to compare with: no raw row copies a
+/// message of the larger sizes there and back.
+Row channel_round_trip_row(std::uint64_t bytes) {
+  const bool is_word = bytes == 8;
+  return {.name = "channel." + size_name(bytes),
+          .what = "a message there and back, half of the time",
+          .unit = bytes < 1 << 20 ? Unit::kTime : Unit::kBandwidth,
+          .bytes = bytes,
+          .needs = Needs::kPeer,
+          .partners = Partners::kRankOne,
+          .raw_direct = is_word ? "raw.line" : "",
+          .raw_network = is_word ? "put8" : "",
+          .run =
+              [bytes](Context& context, Samples& samples) {
+                return run_ping_pong(context, samples, bytes);
+              },
+          .respond =
+              [bytes](Context& context) {
+                respond_ping_pong(context, bytes);
+              }};
+}
+
+Row channel_stream_row(std::uint64_t bytes) {
   return {.name = "channel.stream." + size_name(bytes),
           .what = "messages one way, many posted at a time",
           .unit = bytes == 8 ? Unit::kRate : Unit::kBandwidth,
@@ -248,12 +250,10 @@ Row stream_row(std::size_t bytes) {
               }};
 }
 
-}  // namespace
-
 void add_channel_rows(Rows& rows) {
-  append(rows,
-         {round_trip_row(8), round_trip_row(4096), round_trip_row(1 << 20),
-          exchange_row(64 << 10), stream_row(8), stream_row(1 << 20)});
+  append(rows, {channel_round_trip_row(8), channel_round_trip_row(4096),
+                channel_round_trip_row(1 << 20), exchange_row(64 << 10),
+                channel_stream_row(8), channel_stream_row(1 << 20)});
 }
 
 }  // namespace acp::perf

@@ -96,6 +96,16 @@ Outcome run_memmove(Context& context, Samples& samples, std::uint64_t bytes) {
 
 }  // namespace
 
+Row memmove_row(std::uint64_t bytes) {
+  return {.name = "raw.memmove." + size_name(bytes),
+          .what = "memmove inside shared memory",
+          .unit = Unit::kBandwidth,
+          .bytes = bytes,
+          .run = [bytes](Context& context, Samples& samples) {
+            return run_memmove(context, samples, bytes);
+          }};
+}
+
 /// The private atomics stand before the shared ones. So the table shows the
 /// price of shared memory where no other rank contends for the word.
 void add_raw_cpu_rows(Rows& rows) {
@@ -130,13 +140,7 @@ void add_raw_cpu_rows(Rows& rows) {
            .run = run_call},
       });
   for (const std::uint64_t bytes : kBandwidthSizes) {
-    append(rows, {{.name = "raw.memmove." + size_name(bytes),
-                   .what = "memmove inside shared memory",
-                   .unit = Unit::kBandwidth,
-                   .bytes = bytes,
-                   .run = [bytes](Context& context, Samples& samples) {
-                     return run_memmove(context, samples, bytes);
-                   }}});
+    rows.push_back(memmove_row(bytes));
   }
 }
 

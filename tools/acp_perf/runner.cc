@@ -82,6 +82,7 @@ void lead(Context& context, const Row& row, Result& result) {
   if (row.partners == Partners::kRankOne && context.procs > 1) {
     context.memory.put_word(1, Word::kStop, context.row);
   }
+  if (!samples.empty()) result.rounds.push_back(samples.percentile(0.5));
   result.samples.merge(samples);
   if (!outcome.failure.empty() || !outcome.skipped.empty()) {
     result.outcome = outcome;
