@@ -62,9 +62,16 @@ void declareTopology(int dimensions[], int ndimensions, int local_host);
 /* ---- Declarations -------------------------------------------------------- */
 
 /* Declarations do all work that takes time, and stay until shutdownMachine.
- * @return a handle, or
- * NULL: initMachine was not called, a buffer that is NULL or has a negative
- * size, no such host, no topology, memory exhausted. */
+ *
+ * @param buffer         first byte of the message; not NULL
+ * @param nbytes         bytes, 0 or more
+ * @param buffer_name    the name of the receive, any int
+ * @param remote_buffer  the name of a receive on the other host
+ * @return a handle, or NULL: initMachine was not called, a buffer that is NULL
+ *   or has a negative size, no such host, no topology, memory exhausted.
+ *   getErrorNumber then has QMP_NOT_INITED, QMP_INVALID_ARG, QMP_NODE_OUTRANGE,
+ *   QMP_NONEIGHBOR_INFO or QMP_NOMEM_ERR
+ */
 
 /** Declares a receive with a name. Several receives may have one name. */
 void* declareReceive(void* buffer, int nbytes, int buffer_name);
@@ -89,14 +96,18 @@ void* declareSendRelative(void* buffer,
 
 /* ---- Operations ---------------------------------------------------------- */
 
-/** Start a send; start a receive. Starting an active handle is a failure, and
- * leaves it active. */
+/** Starts a send; starts a receive. Starting an active handle is a failure, and
+ * leaves it active.
+ *
+ * @param opaque  a handle
+ */
 void startSend(void* opaque);
 void startReceive(void* opaque);
 
 /** Whether a handle is complete. True when it was never started. Does not
  * block.
  *
+ * @param opaque  a handle
  * @return 1 it is; 0 not yet; -1 it failed (a message longer than its receive:
  *   nothing was written), or it is NULL
  */
@@ -104,6 +115,7 @@ int testCompletion(void* opaque);
 
 /** Waits until a handle is complete.
  *
+ * @param opaque        a handle
  * @param milliseconds  how long; below 0 as long as QMP waits
  *                      (QMP_WAIT_TIMEOUT, 600 s; 0: without end), after which
  *                      it failed
@@ -111,11 +123,22 @@ int testCompletion(void* opaque);
  */
 int waitFor(void* opaque, int milliseconds);
 
-/** Waits for all of @p count handles. Returns as waitFor, -1 if any failed. */
+/** Waits for several handles.
+ *
+ * @param opaque        handles
+ * @param count         how many, 0 or more
+ * @param milliseconds  how long, as in waitFor
+ * @return the value of waitFor, and -1 if any has failed
+ */
 int waitForMultiple(void* opaque[], int count, int milliseconds);
 
 /** Sends a copy of the buffer to the name @p remote_buffer on all other hosts.
- * Does not block. */
+ * Does not block.
+ *
+ * @param buffer         first byte; NULL only when @p nbytes is 0
+ * @param nbytes         bytes, 0 or more
+ * @param remote_buffer  the name of a receive on each host
+ */
 void sendBroadcast(void* buffer, int nbytes, int remote_buffer);
 
 /* ---- Collective functions ------------------------------------------------ */
@@ -125,13 +148,26 @@ void sendBroadcast(void* buffer, int nbytes, int remote_buffer);
  * for which host they wait. A failure returns or leaves the value of this host,
  * and later calls fail on all hosts. */
 
-/** Whether any host says true. */
+/** Whether any host says true.
+ *
+ * @param b  the value of this host
+ * @return the result, the same on all hosts
+ */
 bool globalOr(bool b);
-/** Sums. */
+/** Sums.
+ *
+ * @param i  the value of this host
+ * @param x  the value of this host
+ * @return the sum
+ */
 int sumInt(int i);
 float sumFloat(float x);
 double sumDouble(double x);
-/** Sums of arrays in place, element by element. The text forgot the length. */
+/** Sums of arrays in place, element by element. The text forgot the length.
+ *
+ * @param x       the values of this host, and then the sums
+ * @param length  elements, 0 or more; equal on all hosts
+ */
 void sumFloatArray(float x[], int length);
 void sumDoubleArray(double x[], int length);
 /** Waits for all hosts. */

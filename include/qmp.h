@@ -134,6 +134,17 @@ extern "C" {
  *
  * exit(0) without QMP_finalize_msg_passing finalizes.
  *
+ * @code
+ * QMP_thread_level_t provided;
+ * if (QMP_init_msg_passing(&argc, &argv, QMP_THREAD_SINGLE, &provided) !=
+ *     QMP_SUCCESS) {
+ *   return 1; // a line has said why
+ * }
+ * QMP_printf("hello");
+ * QMP_finalize_msg_passing();
+ * return 0;
+ * @endcode
+ *
  * @param argc      may be NULL
  * @param argv      may be NULL
  * @param required  thread level that the program needs
@@ -186,9 +197,10 @@ QMP_comm_t QMP_comm_get_job(void);
  */
 QMP_comm_t QMP_comm_get_default(void);
 
-/** Replace the communicators that the three functions above return, in this
+/** Replaces the communicators that the three functions above return, in this
  * process.
  *
+ * @param comm  a communicator
  * @return QMP_SUCCESS; QMP_INVALID_ARG (NULL)
  */
 QMP_status_t QMP_comm_set_allocated(QMP_comm_t comm);
@@ -213,15 +225,22 @@ QMP_status_t QMP_comm_split(QMP_comm_t comm,
  * must not be active; they may only be freed afterwards. When it was the
  * default communicator, that of the job becomes the default.
  *
+ * @param comm  a communicator of QMP_comm_split
  * @return QMP_SUCCESS; QMP_INVALID_ARG (NULL, or one that QMP made itself),
  *   QMP_INVALID_OP (a transfer on it is active here), QMP_ERROR (global
  *   operations on it fail, or the job ends: it stays until the end of the job)
  */
 QMP_status_t QMP_comm_free(QMP_comm_t comm);
 
-/** The number of colors in the split that made @p comm; 1 when QMP made it. */
+/** The number of colors in the split that made @p comm; 1 when QMP made it.
+ *
+ * @param comm  a communicator
+ */
 int QMP_comm_get_number_of_colors(QMP_comm_t comm);
-/** Color and key of this node in that split; 0 when QMP made @p comm. */
+/** Color and key of this node in that split; 0 when QMP made @p comm.
+ *
+ * @param comm  a communicator
+ */
 int QMP_comm_get_color(QMP_comm_t comm);
 int QMP_comm_get_key(QMP_comm_t comm);
 
@@ -231,13 +250,22 @@ int QMP_comm_get_key(QMP_comm_t comm);
 /** QMP_GRID with -qmp-geom, else QMP_SWITCH. */
 QMP_ictype_t QMP_get_msg_passing_type(void);
 
-/** The number of nodes; 0 before init. */
+/** The number of nodes; 0 before init.
+ *
+ * @param comm  a communicator
+ */
 int QMP_get_number_of_nodes(void);
 int QMP_comm_get_number_of_nodes(QMP_comm_t comm);
-/** This node's number; -1 before init. */
+/** This node's number; -1 before init.
+ *
+ * @param comm  a communicator
+ */
 int QMP_get_node_number(void);
 int QMP_comm_get_node_number(QMP_comm_t comm);
-/** Whether this is node 0. */
+/** Whether this is node 0.
+ *
+ * @param comm  a communicator
+ */
 QMP_bool_t QMP_is_primary_node(void);
 QMP_bool_t QMP_comm_is_primary_node(QMP_comm_t comm);
 
@@ -254,7 +282,10 @@ int QMP_get_job_number(void);
 int QMP_get_number_of_job_geometry_dimensions(void);
 const int* QMP_get_job_geometry(void);
 
-/** The node that does input and output for @p node: itself. */
+/** The node that does input and output for @p node: itself.
+ *
+ * @param node  0 to the number of nodes - 1
+ */
 int QMP_io_node(int node);
 /** The node that does input and output for all nodes: 0. */
 int QMP_master_io_node(void);
@@ -289,13 +320,19 @@ QMP_status_t QMP_comm_declare_logical_topology_map(
     QMP_comm_t comm, const int dims[], int ndim, const int map[], int mapdim);
 
 /** Whether a logical topology was declared, by one of the functions above or by
- * QMP_layout_grid. */
+ * QMP_layout_grid.
+ *
+ * @param comm  a communicator
+ */
 QMP_bool_t QMP_logical_topology_is_declared(void);
 QMP_bool_t QMP_comm_logical_topology_is_declared(QMP_comm_t comm);
 
 /** Dimensions and sizes of the logical topology, and the coordinates of this
  * node. While none is declared they are those of the allocated machine. The
- * memory belongs to QMP. */
+ * memory belongs to QMP.
+ *
+ * @param comm  a communicator
+ */
 int QMP_get_logical_number_of_dimensions(void);
 int QMP_comm_get_logical_number_of_dimensions(QMP_comm_t comm);
 const int* QMP_get_logical_dimensions(void);
@@ -305,13 +342,20 @@ const int* QMP_comm_get_logical_coordinates(QMP_comm_t comm);
 
 /** Coordinates of any node, in memory that the caller frees with free().
  *
+ * @param comm  a communicator
+ * @param node  0 to the number of nodes of the communicator - 1
  * @return NULL: QMP_NODE_OUTRANGE, QMP_NONEIGHBOR_INFO, QMP_NOMEM_ERR
  */
 int* QMP_get_logical_coordinates_from(int node);
 int* QMP_comm_get_logical_coordinates_from(QMP_comm_t comm, int node);
 
 /** Writes the coordinates of any node into memory of the caller; writes nothing
- * on a failure. */
+ * on a failure.
+ *
+ * @param comm    a communicator
+ * @param coords  receives a coordinate for each dimension
+ * @param node    0 to the number of nodes of the communicator - 1
+ */
 void QMP_get_logical_coordinates_from2(int coords[], int node);
 void QMP_comm_get_logical_coordinates_from2(QMP_comm_t comm,
                                             int coords[],
@@ -319,6 +363,8 @@ void QMP_comm_get_logical_coordinates_from2(QMP_comm_t comm,
 
 /** The node at coordinates; they wrap around.
  *
+ * @param comm         a communicator
+ * @param coordinates  a coordinate for each dimension, any int
  * @return -1: QMP_INVALID_ARG (NULL), QMP_NONEIGHBOR_INFO
  */
 int QMP_get_node_number_from(const int coordinates[]);
@@ -359,44 +405,77 @@ QMP_mem_t* QMP_allocate_memory(size_t nbytes);
 QMP_mem_t* QMP_allocate_aligned_memory(size_t nbytes,
                                        size_t alignment,
                                        int flags);
-/** The address of the memory; NULL for NULL. */
+/** The address of the memory; NULL for NULL.
+ *
+ * @param mem  memory of QMP_allocate_memory, or NULL
+ */
 void* QMP_get_memory_pointer(QMP_mem_t* mem);
 /** Frees memory of QMP. NULL is fine. No started message may use the memory:
- * peers may still write there. */
+ * peers may still write there.
+ *
+ * @param mem  memory of QMP_allocate_memory, or NULL
+ */
 void QMP_free_memory(QMP_mem_t* mem);
+
+/* ---- Message memory -------------------------------------------------------
+ */
 
 /* The message memories share the following. A message is the bytes of all
  * blocks, in the order in which they are named; there may be no blocks. The
  * memory itself stays that of the program. Nothing checks that it is mapped. A
- * message of memory that is not may end the job by SIGSEGV. @return NULL:
- * QMP_INVALID_ARG, QMP_NOMEM_ERR, QMP_NOT_INITED. */
+ * message of memory that is not may end the job by SIGSEGV.
+ *
+ * @return the description, or NULL: QMP_INVALID_ARG, QMP_NOMEM_ERR,
+ *   QMP_NOT_INITED
+ */
 
-/** Describes @p nbytes bytes at @p mem. */
+/** Describes @p nbytes bytes at @p mem.
+ *
+ * @param mem     first byte; NULL only when @p nbytes is 0
+ * @param nbytes  bytes, 0 or more
+ */
 QMP_msgmem_t QMP_declare_msgmem(const void* mem, size_t nbytes);
 
 /** Describes @p nblocks blocks of @p blksize bytes, block i at base + i *
  * stride.
  *
- * @param stride  bytes from block to block; negative is fine
+ * @param base     first byte of block 0
+ * @param blksize  bytes of a block
+ * @param nblocks  blocks, 0 or more
+ * @param stride   bytes from block to block; negative is fine
  */
 QMP_msgmem_t QMP_declare_strided_msgmem(void* base,
                                         size_t blksize,
                                         int nblocks,
                                         ptrdiff_t stride);
 
-/** Describes @p num strided memories, one after the other. */
+/** Describes @p num strided memories, one after the other.
+ *
+ * @param base     the first byte of block 0 of each
+ * @param blksize  bytes of a block of each
+ * @param nblocks  blocks of each, 0 or more
+ * @param stride   bytes from block to block of each
+ * @param num      memories, the length of the four arrays
+ */
 QMP_msgmem_t QMP_declare_strided_array_msgmem(
     void* base[], size_t blksize[], int nblocks[], ptrdiff_t stride[], int num);
 
 /** Describes @p count blocks, block i of blocklen[i] elements at element
  * index[i].
  *
+ * @param base      where element 0 begins
+ * @param blocklen  elements of each block, 0 or more
+ * @param index     the first element of each block
  * @param elemsize  bytes of an element
+ * @param count     blocks, the length of the two arrays
  */
 QMP_msgmem_t QMP_declare_indexed_msgmem(
     void* base, int blocklen[], int index[], int elemsize, int count);
 
-/** Frees the description; handles that use it go on. NULL is fine. */
+/** Frees the description; handles that use it go on. NULL is fine.
+ *
+ * @param m  a description, or NULL
+ */
 void QMP_free_msgmem(QMP_msgmem_t m);
 
 /* ---- Messages -------------------------------------------------------------
@@ -408,12 +487,14 @@ void QMP_free_msgmem(QMP_msgmem_t m);
  * the message travels. A receive relative to (axis, -1) gets what its neighbour
  * there sends to (axis, +1). A message may be shorter than its receive.
  *
+ * @param comm      a communicator
  * @param m         memory of the message
+ * @param rem_node_rank  the other node, 0 to the number of nodes - 1
  * @param axis      axis of the logical topology, or of the allocated grid
  * @param dir       +1 or -1
  * @param priority  a hint, not used
- * @return NULL: QMP_INVALID_ARG, QMP_NODE_OUTRANGE, QMP_NONEIGHBOR_INFO (no
- *   topology), QMP_NOMEM_ERR, QMP_NOT_INITED
+ * @return a handle, or NULL: QMP_INVALID_ARG, QMP_NODE_OUTRANGE,
+ *   QMP_NONEIGHBOR_INFO (no topology), QMP_NOMEM_ERR, QMP_NOT_INITED
  */
 
 /** A receive from a neighbour. */
@@ -447,6 +528,9 @@ QMP_msghandle_t QMP_comm_declare_send_to(QMP_comm_t comm,
                                          int rem_node_rank,
                                          int priority);
 
+/* ---- Handles --------------------------------------------------------------
+ */
+
 /** Makes one handle of several, which are started in this order. It frees the
  * given handles: they must not be used any more. They may be multiples.
  *
@@ -456,7 +540,11 @@ QMP_msghandle_t QMP_comm_declare_send_to(QMP_comm_t comm,
  *   QMP_NOMEM_ERR; the given handles are then as before
  */
 QMP_msghandle_t QMP_declare_multiple(QMP_msghandle_t msgh[], int num);
-/** Does what QMP_declare_multiple does, for pairs of a send and a receive. */
+/** Does what QMP_declare_multiple does, for pairs of a send and a receive.
+ *
+ * @param msgh  handles, see QMP_declare_multiple
+ * @param num   how many, 0 or more
+ */
 QMP_msghandle_t QMP_declare_send_recv_pairs(QMP_msghandle_t msgh[], int num);
 
 /** Moves the handle's message memory to another base address; its shape stays.
@@ -469,6 +557,8 @@ QMP_msghandle_t QMP_declare_send_recv_pairs(QMP_msghandle_t msgh[], int num);
 QMP_status_t QMP_change_address(QMP_msghandle_t msg, void* addr);
 /** Moves the message memories of a multiple, in declared order.
  *
+ * @param msg    a multiple, not active
+ * @param addr   the new base address of each part, not NULL
  * @param naddr  the number of parts
  */
 QMP_status_t QMP_change_address_multiple(QMP_msghandle_t msg,
@@ -479,6 +569,8 @@ QMP_status_t QMP_change_address_multiple(QMP_msghandle_t msg,
  * of a receive is written after QMP_start only. So the handle may be freed,
  * changed or become a part of a multiple afterwards.
  *
+ * @param mh   a handle, not active
+ * @param cts  a value of QMP_clear_to_send_t
  * @return QMP_SUCCESS; QMP_INVALID_ARG (NULL, or no such value),
  *   QMP_INVALID_OP (active)
  */
@@ -486,22 +578,40 @@ QMP_status_t QMP_clear_to_send(QMP_msghandle_t mh, QMP_clear_to_send_t cts);
 
 /** Frees a handle. NULL is fine. When it is active the transfer still takes
  * place, and its memory must stay until then: where nothing else tells, until
- * QMP_finalize_msg_passing. */
+ * QMP_finalize_msg_passing.
+ *
+ * @param h  a handle, or NULL
+ */
 void QMP_free_msghandle(QMP_msghandle_t h);
 
 /** Starts a handle. Does not block.
  *
+ * @code
+ * QMP_msgmem_t memory = QMP_declare_msgmem(field, sizeof field);
+ * QMP_msghandle_t send = QMP_declare_send_to(memory, 1, 0);
+ * if (QMP_start(send) != QMP_SUCCESS || QMP_wait(send) != QMP_SUCCESS) {
+ *   QMP_abort_string(1, "cannot send");
+ * }
+ * QMP_free_msghandle(send);
+ * QMP_free_msgmem(memory);
+ * @endcode
+ *
+ * @param h  a handle
  * @return QMP_SUCCESS; QMP_INVALID_ARG (NULL), QMP_INVALID_OP (active),
  *   QMP_NOMEM_ERR
  */
 QMP_status_t QMP_start(QMP_msghandle_t h);
 
 /** Whether a started handle is complete: received, or the memory of a send may
- * be changed. True when it is not active. Makes progress, does not block. */
+ * be changed. True when it is not active. Makes progress, does not block.
+ *
+ * @param h  a handle
+ */
 QMP_bool_t QMP_is_complete(QMP_msghandle_t h);
 
 /** Waits until a started handle is complete.
  *
+ * @param h  a handle
  * @return QMP_SUCCESS, at once when not active; QMP_INVALID_ARG (NULL),
  *   QMP_BAD_MESSAGE (longer than the receive), QMP_TIMEOUT (after
  *   QMP_WAIT_TIMEOUT seconds, 600 by default, 0 for never; still active),
@@ -509,7 +619,11 @@ QMP_bool_t QMP_is_complete(QMP_msghandle_t h);
  *   network or the job has failed)
  */
 QMP_status_t QMP_wait(QMP_msghandle_t h);
-/** Waits for several handles, in any order. Returns the first failure. */
+/** Waits for several handles, in any order. Returns the first failure.
+ *
+ * @param h    handles; each may be a multiple
+ * @param num  how many, 0 or more
+ */
 QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num);
 
 /* ---- Global operations ----------------------------------------------------
@@ -520,6 +634,9 @@ QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num);
  * seconds (600; 0: never) a node that waits says once for which node it waits,
  * and waits on.
  *
+ * @param comm    a communicator
+ * @param value   the value of this node, and then the result
+ * @param length  elements of the array, 0 or more; equal on all nodes
  * @return QMP_SUCCESS; QMP_INVALID_ARG (NULL, or a negative length) and
  *   QMP_NOT_INITED, which count as not called; QMP_BAD_MESSAGE (lengths, types
  *   or functions that differ), QMP_NOMEM_ERR (on one node at least), QMP_ERROR
@@ -537,7 +654,11 @@ QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num);
 QMP_status_t QMP_barrier(void);
 QMP_status_t QMP_comm_barrier(QMP_comm_t comm);
 
-/** Copies @p nbytes bytes of node 0 to all nodes. */
+/** Copies @p nbytes bytes of node 0 to all nodes.
+ *
+ * @param buffer  on node 0 the source, elsewhere the destination
+ * @param nbytes  bytes, 0 or more; equal on all nodes
+ */
 QMP_status_t QMP_broadcast(void* buffer, size_t nbytes);
 QMP_status_t QMP_comm_broadcast(QMP_comm_t comm, void* buffer, size_t nbytes);
 
@@ -608,6 +729,7 @@ QMP_status_t QMP_comm_alltoall(QMP_comm_t comm,
  * associative, not commutative.
  *
  * @param lbuffer  @p buflen bytes: this node's value, then the result
+ * @param buflen   bytes, equal on all nodes
  * @param bfunc    is given whole buffers of @p buflen bytes, aligned to 64
  */
 QMP_status_t QMP_binary_reduction(void* lbuffer,
@@ -618,34 +740,57 @@ QMP_status_t QMP_comm_binary_reduction(QMP_comm_t comm,
                                        size_t buflen,
                                        QMP_binary_func bfunc);
 
-/* ---- Errors, output, time -------------------------------------------------
+/* ---- Errors and levels -----------------------------------------------------
  */
 
-/** A sentence for a code; never NULL. Works at any time. */
+/** A sentence for a code; never NULL. Works at any time.
+ *
+ * @param code  any number
+ */
 const char* QMP_error_string(QMP_status_t code);
 /** The last failure of a handle, or, for NULL, of the calling thread. Works at
- * any time. The text is valid until the next failure. */
+ * any time. The text is valid until the next failure.
+ *
+ * @param mh  a handle, or NULL
+ */
 QMP_status_t QMP_get_error_number(QMP_msghandle_t mh);
 const char* QMP_get_error_string(QMP_msghandle_t mh);
 
 /** Sets how much QMP says to stderr: 0 errors; 1 also what job and machine it
  * has joined, topologies, splits, and its end. Returns the level before. Works
- * at any time. */
+ * at any time.
+ *
+ * @param level  0 or 1
+ */
 int QMP_verbose(int level);
 /** Sets a profiling level: from 1 on the time in QMP is added up
  * (QMP_get_total_qmp_time), at 0, as at first, not. Returns the level before.
- * Works at any time. */
+ * Works at any time.
+ *
+ * @param level  0 or more
+ */
 int QMP_profcontrol(int level);
 
-/* Printing, with `QMP m<node>,n<nodes>@<host>: ` in front and a newline at
- * the end, always. They return what printf does. Work at any time. */
+/* ---- Printing -------------------------------------------------------------
+ */
 
-/** Print to stdout; and to a stream. */
+/* These functions print `QMP m<node>,n<nodes>@<host>: ` in front and a newline
+ * at the end, always. They work at any time.
+ *
+ * @param stream  where to
+ * @param format  as in printf, and then its arguments
+ * @return the value that printf returns
+ */
+
+/** Prints to stdout; and to a stream. */
 int QMP_printf(const char* format, ...);
 int QMP_fprintf(FILE* stream, const char* format, ...);
-/** Print to stdout as ` info`, to stderr as ` error`. */
+/** Prints to stdout as ` info`, to stderr as ` error`. */
 int QMP_info(const char* format, ...);
 int QMP_error(const char* format, ...);
+
+/* ---- Time -----------------------------------------------------------------
+ */
 
 /** Seconds since some time in the past, the same for the whole process. */
 double QMP_time(void);
@@ -656,6 +801,8 @@ void QMP_reset_total_qmp_time(void);
 
 /** Always fails: only implementations on top of MPI have a hidden communicator.
  *
+ * @param comm    a communicator
+ * @param hidden  not written to
  * @return QMP_NOTSUPPORTED; @p hidden is not changed
  */
 QMP_status_t QMP_get_hidden_comm(QMP_comm_t comm, void** hidden);

@@ -45,6 +45,17 @@ typedef struct acp_channel_request* acp_request_t;
  * Specification 4.2.2. The receiver has a ring of ACP_CH_BUFFER bytes for
  * messages that arrive before their receive. Does not block.
  *
+ * @code
+ * char text[64] = "hello";
+ * acp_ch_t ch = acp_create_ch(0, 1); // ranks 0 and 1 call this
+ * if (ch == ACP_CH_NULL) acp_abort("no channel");
+ * acp_request_t request = acp_rank() == 0
+ *                             ? acp_nbsend_ch(ch, text, sizeof text)
+ *                             : acp_nbrecv_ch(ch, text, sizeof text);
+ * if (acp_wait_ch(request) == (size_t)-1) acp_abort("no message");
+ * acp_free_ch(ch);
+ * @endcode
+ *
  * @param sender    rank that sends, 0 .. acp_procs() - 1
  * @param receiver  rank that receives, not the sender; the caller is sender or
  *                  receiver
@@ -57,7 +68,7 @@ acp_ch_t acp_create_ch(int sender, int receiver);
 /** acp_nbfree_ch and acp_wait_ch in one. Specification 4.2.3. Blocks.
  *
  * @param ch  an end of the caller's
- * @return 0, or -1: as these two
+ * @return 0, or -1: the codes of acp_nbfree_ch and acp_wait_ch
  */
 int acp_free_ch(acp_ch_t ch);
 

@@ -123,6 +123,15 @@ void acp_clear_deque(acp_deque_t deque);
 /** Creates an empty deque. Specification 4.4.9. Not collective: its creator
  * tells others the handle.
  *
+ * @code
+ * acp_deque_t queue = acp_create_deque(0, acp_rank());
+ * if (queue.ga == ACP_GA_NULL) acp_abort("no deque");
+ * acp_push_back_deque(queue, mine, 64); // any rank may push ...
+ * if (acpx_take_front_deque(queue, mine, 64) == 1) { // ... and take
+ *   puts("these 64 bytes are mine alone");
+ * }
+ * @endcode
+ *
  * @param size  bytes that it can have without growing; the size is 0
  * @param rank  where it is, 0 .. acp_procs() - 1
  * @return the deque, or one whose ga is ACP_GA_NULL: ACPX_BAD_RANK,
@@ -300,7 +309,12 @@ int acp_distance_deque_it(acp_deque_it_t first, acp_deque_it_t last);
 #ifdef __cplusplus
 } /* extern "C" */
 
-/** acp_dereference_deque_it with a size is acpx_dereference_deque_it. */
+/** acp_dereference_deque_it with a size is acpx_dereference_deque_it.
+ *
+ * @param it    first byte
+ * @param size  bytes
+ * @return the pieces, as acpx_dereference_deque_it
+ */
 inline acp_pair_t acp_dereference_deque_it(acp_deque_it_t it, size_t size) {
   return acpx_dereference_deque_it(it, size);
 }

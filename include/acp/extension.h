@@ -76,6 +76,7 @@ typedef enum {
 /* Steps of one chain at most. */
 #define ACPX_MAX_STEPS 16
 
+/* One step of a chain. */
 typedef struct {
   acpx_opcode_t opcode;
   uint32_t flags;   /* ACPX_SIGNAL (put8, atomics), ACPX_MORE or _HOLD  */
@@ -106,6 +107,16 @@ typedef struct {
  * acp/gma.h says. @p ops is copied; the memory its steps name is the chain's
  * until the handle is complete.
  *
+ * @code
+ * // Takes a ticket and reads what stands behind it, in one flight.
+ * acpx_op_t ops[2] = {
+ *     {.opcode = ACPX_ADD8, .remote = counter, .local = mine, .operand = 1},
+ *     {.opcode = ACPX_GET, .remote = counter + 8, .local = mine + 8, .size =
+ * 64},
+ * };
+ * acp_complete(acpx_post(ops, 2, ACP_HANDLE_NULL));
+ * @endcode
+ *
  * @param ops    the steps, front to back; remote and local of put8 and the
  *               atomics are 8-byte aligned (local of put8 is not used)
  * @param n      number of steps, 1 .. ACPX_MAX_STEPS
@@ -130,6 +141,10 @@ void acpx_flush(void);
  * A rank that sees the new value of @p word sees the copied bytes. The addition
  * is atomic with all 8-byte atomics on @p word. One flight when @p src is on
  * the caller's rank. Does not block except as convention 7 of acp/gma.h says.
+ *
+ * @code
+ * acpx_put_signal(theirs, mine, 64, counter, 1, ACP_HANDLE_NULL);
+ * @endcode
  *
  * @param dst    first byte to write; any rank
  * @param src    first byte to read; any rank
@@ -193,6 +208,11 @@ int acpx_wait_ch_timeout(acp_request_t request, int timeout_ms, size_t* size);
  * chain) is visible when this returns. Returns at once when the word differs
  * already. Blocks up to the limit; not in a progress step. Several threads may
  * wait, on one word too.
+ *
+ * @code
+ * uint64_t seen = 0; // signals that this rank has taken
+ * if (acpx_wait_word(counter, seen, 10000, &seen) == 0) puts("it is there");
+ * @endcode
  *
  * @param word        8-byte aligned, on the caller's rank
  * @param unlike      value to wait away from
@@ -382,6 +402,16 @@ int acpx_upsert_add8_map(acp_map_t map,
  *
  * A rank that finds the name sees what the caller stored, and the operations
  * that it completed, before the call.
+ *
+ * @code
+ * acp_vector_t results = {0};
+ * if (acp_rank() == 0) {
+ *   results = acp_create_vector(0, 0);
+ *   acpx_publish("results", &results, sizeof results);
+ * }
+ * // Each rank waits until the name is there.
+ * acpx_lookup("results", &results, sizeof results, NULL, -1);
+ * @endcode
  *
  * @param name   1 to ACPX_MAX_NAME bytes, and a zero; any bytes
  * @param value  copied; NULL only when @p size is 0

@@ -59,6 +59,15 @@ typedef uint64_t acp_atkey_t;
  * The largest jobs have 254 keys a rank and 16 GiB - 64 bytes a region, small
  * ones thousands and terabytes.
  *
+ * @code
+ * static double field[1000];
+ * acp_atkey_t key = acp_register_memory(field, sizeof field, 0);
+ * acp_ga_t first = acp_query_ga(key, field);
+ * if (first == ACP_GA_NULL) acp_abort("no region");
+ * // Other ranks learn the address, for example by acpx_publish.
+ * acp_unregister_memory(key);
+ * @endcode
+ *
  * @param addr   first byte, not NULL, any alignment
  * @param size   bytes, 1 or more
  * @param color  path for operations on it, 0 .. acp_colors() - 1

@@ -75,6 +75,15 @@ typedef uint64_t acp_handle_t;
  *
  * Does not block except as convention 7 says.
  *
+ * @code
+ * acp_handle_t copied = acp_copy(theirs, mine, 64, ACP_HANDLE_NULL);
+ * if (copied == ACP_HANDLE_NULL) acp_abort("cannot copy");
+ * acp_copy(their_flag, mine + 64, 8, copied); // after the 64 bytes are there
+ * acp_errno = 0;
+ * acp_complete(ACP_HANDLE_ALL);
+ * if (acp_errno != 0) acp_abort("a copy has failed");
+ * @endcode
+ *
  * @param dst    first byte to write
  * @param src    first byte to read
  * @param size   bytes, up to the end of both regions; 0 succeeds, does
@@ -90,6 +99,9 @@ acp_handle_t acp_copy(acp_ga_t dst,
                       size_t size,
                       acp_handle_t order);
 
+/* ---- Atomics --------------------------------------------------------------
+ */
+
 /* The atomics share the following.
  *
  * The word at src, on any rank, changes in one indivisible step. The value it
@@ -97,16 +109,15 @@ acp_handle_t acp_copy(acp_ga_t dst,
  * values nobody reads may share one dst. All atomics of one width on one word
  * are atomic with each other, from any rank and over any network. Atomics of
  * two widths need not be. The owner's own CPU atomics may be mixed in where
- * acpx_atomics_agree returns 1.
+ * acpx_atomics_agree returns 1. None blocks except as convention 7 says.
  *
- * Each does not block except as convention 7 says, and returns a handle, or
- * ACP_HANDLE_NULL with:
- *   ACPX_MISALIGNED   dst or src is not a multiple of the width, 4 or 8 bytes
- *   ACPX_BAD_RANK     dst is not on the caller's rank; src is on no rank
- *   ACPX_BAD_ADDRESS  ACP_GA_NULL, or a word outside its region
- *   ACPX_INVALID_ARGUMENT (dst is src), ACPX_BAD_KEY, ACPX_BAD_COLOR,
- *   ACPX_AGAIN (in a progress step only), ACPX_NO_MEMORY, ACPX_PEER_DEAD,
- *   ACPX_ABORTED, ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ * @return a handle, or ACP_HANDLE_NULL: ACPX_MISALIGNED (dst or src is not a
+ *   multiple of the width, 4 or 8 bytes), ACPX_BAD_RANK (dst is not on the
+ *   caller's rank, or src is on no rank), ACPX_BAD_ADDRESS (ACP_GA_NULL, or a
+ *   word outside its region), ACPX_INVALID_ARGUMENT (dst is src),
+ *   ACPX_BAD_KEY, ACPX_BAD_COLOR, ACPX_AGAIN (in a progress step only),
+ *   ACPX_NO_MEMORY, ACPX_PEER_DEAD, ACPX_ABORTED, ACPX_NOT_INITIALIZED,
+ *   ACPX_FINALIZED
  */
 
 /** Adds @p value; wraps around. 4 bytes. Specification 4.11.3.
@@ -123,6 +134,12 @@ acp_handle_t acp_add4(acp_ga_t dst,
                       acp_handle_t order);
 
 /** Adds @p value; wraps around. 8 bytes. Specification 4.11.4.
+ *
+ * @code
+ * const uint64_t* old = acp_query_address(mine);
+ * acp_complete(acp_add8(mine, counter, 1, ACP_HANDLE_NULL));
+ * printf("I am number %" PRIu64 "\n", *old);
+ * @endcode
  *
  * @param dst    receives the old value; on the caller's rank, 8-byte aligned
  * @param src    the word to change; on any rank, 8-byte aligned
@@ -154,6 +171,14 @@ acp_handle_t acp_cas4(acp_ga_t dst,
 
 /** Stores @p newval if the word equals @p oldval. 8 bytes.
  * Specification 4.11.6.
+ *
+ * @code
+ * // A lock: 0 is free. The owner's processor takes no part.
+ * const uint64_t* old = acp_query_address(mine);
+ * do {
+ *   acp_complete(acp_cas8(mine, lock, 0, 1, ACP_HANDLE_NULL));
+ * } while (*old != 0);
+ * @endcode
  *
  * @param dst    receives the old value; on the caller's rank, 8-byte aligned
  * @param src    the word to change; on any rank, 8-byte aligned
@@ -273,6 +298,9 @@ acp_handle_t acp_swap8(acp_ga_t dst,
                        uint64_t value,
                        acp_handle_t order);
 
+/* ---- Completion -----------------------------------------------------------
+ */
+
 /** Waits until @p handle, and everything issued before it, is complete.
  * Specification 4.11.15.
  *
@@ -286,11 +314,18 @@ acp_handle_t acp_swap8(acp_ga_t dst,
  * whose failures are collected, and for one that was not issued yet.
  * ACP_HANDLE_CONT counts as one that was not issued yet: nothing is waited for.
  *
+ * acp_errno: the error of the failed operation, such as ACPX_BAD_KEY,
+ * ACPX_BAD_ADDRESS or ACPX_ORDER_FAILED; ACPX_PEER_DEAD, ACPX_ABORTED,
+ * ACPX_NOT_INITIALIZED, ACPX_FINALIZED.
+ *
+ * @code
+ * acp_errno = 0;
+ * acp_complete(ACP_HANDLE_ALL);
+ * if (acp_errno != 0) fprintf(stderr, "%s\n", acpx_strerror(acp_errno));
+ * @endcode
+ *
  * @param handle  a handle, or ACP_HANDLE_ALL for everything issued so far by
  *                all threads of this rank
- * acp_errno: the error of the failed operation, such as ACPX_BAD_KEY,
- *   ACPX_BAD_ADDRESS or ACPX_ORDER_FAILED; ACPX_PEER_DEAD, ACPX_ABORTED,
- *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 void acp_complete(acp_handle_t handle);
 

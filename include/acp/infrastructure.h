@@ -97,6 +97,12 @@ int* acpx_errno_location(void);
  * after acp_finalize. Collective; blocks. One thread, while no other thread
  * is inside the library.
  *
+ * @code
+ * if (acp_init(&argc, &argv) != 0) return 1; // a line has said why
+ * printf("rank %d of %d\n", acp_rank(), acp_procs());
+ * return acp_finalize();
+ * @endcode
+ *
  * @param argc  number of words in @p argv; NULL when there is nothing to read
  * @param argv  command line of main; NULL when there is nothing to read
  * @return 0, or -1: ACPX_ALREADY_INITIALIZED, ACPX_FINALIZED, ACPX_BAD_OPTION,

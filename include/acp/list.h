@@ -98,6 +98,17 @@ void acp_clear_list(acp_list_t list);
 /** Creates an empty list. Specification 4.5.6. Not collective: its creator
  * tells others the handle.
  *
+ * @code
+ * acp_list_t list = acp_create_list(0);
+ * if (list.ga == ACP_GA_NULL) acp_abort("no list");
+ * acp_element_t text = {mine, 64};
+ * acp_push_back_list(list, text, acp_procs() - 1); // a copy, on the last rank
+ * for (acp_list_it_t it = acp_begin_list(list); it.elem != ACP_GA_NULL;
+ *      it = acp_increment_list_it(it)) {
+ *   printf("%zu bytes\n", acp_dereference_list_it(it).size);
+ * }
+ * @endcode
+ *
  * @param rank  where its ends are, 0 .. acp_procs() - 1
  * @return the list, or one whose ga is ACP_GA_NULL: ACPX_BAD_RANK,
  *   ACPX_NO_MEMORY (65,536 structures are on that rank)

@@ -35,6 +35,13 @@ extern "C" {
  *
  * Does not wait for the rank's program or processor, only for the network.
  *
+ * @code
+ * acp_ga_t block = acp_malloc(4096, 3); // in the heap of rank 3
+ * if (block == ACP_GA_NULL) acp_abort("no room");
+ * acp_complete(acp_copy(block, mine, 4096, ACP_HANDLE_NULL));
+ * acp_free(block); // here, or on another rank
+ * @endcode
+ *
  * @param size  bytes; 0 gives a block of its own, too
  * @param rank  0 .. acp_procs() - 1
  * @return the address of the first byte, or ACP_GA_NULL: ACPX_BAD_RANK,
@@ -51,9 +58,10 @@ acp_ga_t acp_malloc(size_t size, int rank);
  * counted: acp_finalize warns of it. A block that is freed twice is only sure
  * to be noticed with ACP_MALLOC_DEBUG=on.
  *
- * @param ga  an address as acp_malloc returned it; ACP_GA_NULL does nothing.
- *            acp_errno: ACPX_NOT_INITIALIZED, ACPX_FINALIZED; with
- *            ACP_MALLOC_DEBUG=on ACPX_BAD_ADDRESS, with a line that says why
+ * acp_errno: ACPX_NOT_INITIALIZED, ACPX_FINALIZED; ACPX_BAD_ADDRESS (with
+ * ACP_MALLOC_DEBUG=on: no block in use; a line says why).
+ *
+ * @param ga  an address as acp_malloc returned it; ACP_GA_NULL does nothing
  */
 void acp_free(acp_ga_t ga);
 

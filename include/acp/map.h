@@ -128,6 +128,17 @@ void acp_clear_map(acp_map_t map);
 /** Creates an empty map. Specification 4.7.8. Not collective: its creator
  * tells others the handle.
  *
+ * @code
+ * const int ranks[] = {0, 1};
+ * acp_map_t map = acp_create_map(2, ranks, 1000, 0);
+ * if (map.ga == ACP_GA_NULL) acp_abort("no map");
+ * acp_pair_t pair = {{mine, 8}, {mine + 8, 64}}; // a key and its value
+ * acp_errno = 0;
+ * if (acp_insert_map(map, pair) == 0 && acp_errno == 0) puts("it was there");
+ * size_t bytes = acp_retrieve_map(map, pair); // copies the value to mine + 8
+ * printf("a value of %zu bytes\n", bytes);
+ * @endcode
+ *
  * @param num_ranks  how many ranks share it, 1 .. acp_procs()
  * @param ranks      which ones, each once
  * @param num_slots  elements for each rank, 1 or more; convention 3

@@ -125,6 +125,15 @@ void acp_clear_set(acp_set_t set);
 /** Creates an empty set. Specification 4.6.8. Not collective: its creator
  * tells others the handle.
  *
+ * @code
+ * const int ranks[] = {0, 1};
+ * acp_set_t set = acp_create_set(2, ranks, 1000, 0);
+ * if (set.ga == ACP_GA_NULL) acp_abort("no set");
+ * acp_element_t key = {mine, 8};
+ * acp_insert_set(set, key);
+ * if (acp_find_set(set, key).elem != ACP_GA_NULL) puts("it is there");
+ * @endcode
+ *
  * @param num_ranks  how many ranks share it, 1 .. acp_procs()
  * @param ranks      which ones, each once
  * @param num_slots  keys for each rank, 1 or more; convention 3

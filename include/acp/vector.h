@@ -112,6 +112,15 @@ void acp_clear_vector(acp_vector_t vector);
 /** Creates a vector. Specification 4.3.8. Not collective: its creator tells
  * others the handle.
  *
+ * @code
+ * acp_vector_t results = acp_create_vector(0, 3); // empty, on rank 3
+ * if (results.ga == ACP_GA_NULL) acp_abort("no vector");
+ * acp_push_back_vector(results, mine, 64); // 64 bytes at mine
+ * size_t size = acp_size_vector(results);
+ * acp_complete(acp_copy(mine, acp_at_vector(results, 0), size,
+ * ACP_HANDLE_NULL));
+ * @endcode
+ *
  * @param size  bytes at the start, each 0
  * @param rank  where it is, 0 .. acp_procs() - 1
  * @return the vector, or one whose ga is ACP_GA_NULL: ACPX_BAD_RANK,

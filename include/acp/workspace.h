@@ -36,6 +36,15 @@ typedef acp_wsditem* acp_wsd_t;
 
 /** Creates a workspace. Specification 4.8.2. Collective; blocks.
  *
+ * @code
+ * acp_wsd_t wsd = acp_create_ws((size_t)1 << 20); // every rank calls this
+ * if (wsd == ACP_WSD_NULL) acp_abort("no workspace");
+ * acp_write_ws(wsd, mine, 64, (size_t)acp_rank() * 64);
+ * acp_sync();
+ * acp_read_ws(wsd, mine, 64, 0); // what rank 0 has written
+ * acp_destroy_ws(wsd);
+ * @endcode
+ *
  * @param size  bytes, 1 or more, the same on all ranks
  * @return the workspace, or ACP_WSD_NULL, on every rank: ACPX_INVALID_ARGUMENT
  *   (0; or ranks differ in size or in acp_setparams_ws), ACPX_NO_MEMORY (a heap
@@ -49,11 +58,12 @@ acp_wsd_t acp_create_ws(size_t size);
 /** Ends a workspace and frees its memory. Specification 4.8.3. Waits for the
  * calls of all ranks, so that no rank still uses it. Collective; blocks.
  *
- * @param wsd  a workspace; all ranks give one value. acp_errno:
- *             ACPX_INVALID_ARGUMENT (no workspace, or ranks differ: then
- * nothing is destroyed, and all ranks fail), ACPX_NOT_INITIALIZED,
- *             ACPX_FINALIZED, ACPX_PEER_DEAD, ACPX_ABORTED; ACPX_CLOSED (as
- *             acp_sync, and not on every rank)
+ * acp_errno: ACPX_INVALID_ARGUMENT (no workspace, or ranks differ: then nothing
+ * is destroyed, and all ranks fail), ACPX_NOT_INITIALIZED, ACPX_FINALIZED,
+ * ACPX_PEER_DEAD, ACPX_ABORTED; ACPX_CLOSED (as acp_sync, and not on every
+ * rank).
+ *
+ * @param wsd  a workspace; all ranks give one value
  */
 void acp_destroy_ws(acp_wsd_t wsd);
 

@@ -84,6 +84,8 @@ unsigned int SeedT();
 unsigned int SeedST();
 
 /// The physical link of a direction; here always `dir`.
+///
+/// @param dir  a direction
 int SCURemap(SCUDir dir);
 
 // ---- Transfers --------------------------------------------------------------
@@ -94,6 +96,10 @@ int SCURemap(SCUDir dir);
 // may be used at once. On an axis of size 1 a node is its own neighbour. The
 // two ends may have different shapes. A message may be shorter than its
 // receive; a longer one is a failure.
+//
+// @param arg     a transfer; or @p n of them
+// @param n       how many, 0 or more
+// @param offset  for each transfer, elements from the address to its memory
 
 /// Starts one transfer.
 void SCUTrans(SCUDirArg* arg);
@@ -145,6 +151,9 @@ void SCUGlobalSum(Type_tag t, size_t tsize, int n, void* ivec, void* ovec);
 char* MPICommsStringTokenizer(char* str, const char* delim, char** tok_pos);
 
 /// Writes the text to stdout and ends the job with status 1.
+///
+/// @param errstr     the text
+/// @param errstring  the text
 void SCURaiseError(char* errstr);
 void SCURaiseError(const char* errstring);
 
