@@ -28,7 +28,8 @@ endfunction()
 # The pages and examples that the manuals and messages name.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/
   DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
-  PATTERN "*.md" PATTERN "examples/*.[ch]" PATTERN "examples/*.cc" PATTERN "examples/*.f90"
+  PATTERN "*.md" PATTERN "examples/*.[ch]" PATTERN "examples/tutorial/*.c"
+  PATTERN "examples/*.cc" PATTERN "examples/*.f90"
   PATTERN "examples/*.macprun" PATTERN "examples/python/*.py" PATTERN man EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
