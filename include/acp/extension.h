@@ -108,11 +108,10 @@ typedef struct {
  * until the handle is complete.
  *
  * @code
- * // Takes a ticket and reads what stands behind it, in one flight.
+ * // Adds 1, and reads the word behind the counter, in one flight.
  * acpx_op_t ops[2] = {
  *     {.opcode = ACPX_ADD8, .remote = counter, .local = mine, .operand = 1},
- *     {.opcode = ACPX_GET, .remote = counter + 8, .local = mine + 8, .size =
- * 64},
+ *     {.opcode = ACPX_GET, .remote = counter + 8, .local = mine + 8, .size = 8}
  * };
  * acp_complete(acpx_post(ops, 2, ACP_HANDLE_NULL));
  * @endcode
