@@ -52,12 +52,12 @@ def main(manual: pathlib.Path, docs: pathlib.Path) -> None:
     ]
     with tempfile.TemporaryDirectory() as scratch:
         man = pathlib.Path(scratch) / 'man'
+        # One page is enough, and groff is quick with it.
+        (man / 'man3').mkdir(parents=True)
         for page, pattern, replacement, words in mistakes:
-            shutil.copytree(manual / 'man', man)
+            shutil.copy(manual / 'man/man3' / page, man / 'man3' / page)
             change(man / 'man3' / page, pattern, replacement)
             expect(words, said(pages.main, man))
-            shutil.rmtree(man)
-        shutil.copytree(manual / 'man', man)
         expect('no library exports acp_copy', said(coverage.main, man, []))
         html = pathlib.Path(scratch) / 'html'
         shutil.copytree(manual / 'html', html)

@@ -127,8 +127,9 @@ class Manual:
             function.name: '\n'.join(map(code_text, function.details.iter('programlisting')))
             for function in self.functions.values()
             if function.details.find('.//programlisting') is not None}
-        self.programs = {path.name: path.read_text(encoding='utf-8')
-                         for path in sorted(examples.glob('*.c'))}
+        self.programs = {str(path.relative_to(examples)): path.read_text(encoding='utf-8')
+                         for path in sorted(examples.rglob('*.c'),
+                                            key=lambda path: (path.parent == examples, path))}
 
     # ---- Reading ---------------------------------------------------------------------------
 
@@ -362,9 +363,8 @@ class Manual:
         others = [escaped(name) for name, example in self.examples.items()
                   if re.search(rf'\b({names})\(', example)
                   and name not in {one.name for one in functions}]
-        if others:
-            out += '.PP\nThe page ' + ' and '.join(f'\\fB{name}\\fR(3)' for name in others[:2]) + \
-                ' has an example with it.\n'
+        if others and not out:
+            out += f'.PP\nThe page \\fB{others[0]}\\fR(3) has an example with it.\n'
         callers = [name for name, text in self.programs.items()
                    if re.search(rf'\b({names})\(', text)]
         if callers:

@@ -171,5 +171,5 @@ def code(text: str) -> str:
 
 def tidied(page: str) -> str:
     """A page without commands for paragraphs that begin in any case."""
-    page = re.sub(r'^((?:\.SH|\.SS|\.TP|\.IP|\.RE)[^\n]*\n)\.PP\n', r'\1', page, flags=re.M)
+    page = re.sub(r'^((?:\.SH|\.SS|\.TP|\.IP)[^\n]*\n)\.PP\n', r'\1', page, flags=re.M)
     return re.sub(r'^\.PP\n(?=\.(?:SH|SS|TP|IP|PP|TS)\b)', '', page, flags=re.M)
