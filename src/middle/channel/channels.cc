@@ -16,11 +16,9 @@ namespace acp::middle::channel {
 
 namespace {
 
-/// Frees a block of the heap with the lock of an end held.
-void free_block(acp_ga_t block) {
-  const BusyScope busy;
-  acp_free(block);
-}
+/// Set while this thread is in the channels' progress step, where the heap
+/// frees without waiting.
+thread_local constinit bool is_in_step = false;
 
 }  // namespace
 
@@ -45,27 +43,22 @@ End* Channels::unused_end() {
   return &table_.at_or_new(index);
 }
 
-/// Makes the sender or the receiver of an end. False: no memory.
-bool Channels::make_end(End& end, int sender, int receiver) {
-  const bool is_sender = sender == site_.rank;
-  const int other = is_sender ? receiver : sender;
-  end.is_direct = acpx_pointer(site_.block_of(other)) != nullptr;
-  const std::size_t bytes = is_sender
-                                ? Sender::block_bytes(site_, !end.is_direct)
-                                : Receiver::block_bytes(site_);
-  const BusyScope busy;
-  const acp_ga_t block =
-      allocate_for("acp_create_ch", (bytes + 63) / 64 * 64, site_.rank);
-  if (block == ACP_GA_NULL) {
-    return false;
-  }
-  if (is_sender) {
+/// Allocates the block of an end. No lock may be held, because the heap may
+/// have to wait. ACP_GA_NULL: no memory.
+acp_ga_t Channels::allocate_block(bool is_sender, bool is_direct) const {
+  const std::size_t bytes = is_sender ? Sender::block_bytes(site_, !is_direct)
+                                      : Receiver::block_bytes(site_);
+  return allocate_for("acp_create_ch", (bytes + 63) / 64 * 64, site_.rank);
+}
+
+/// Makes the sender or the receiver of an end. Its lock is held.
+void Channels::make_end(End& end, int sender, int receiver, acp_ga_t block) {
+  if (sender == site_.rank) {
     end.sender =
         std::make_unique<Sender>(site_, receiver, block, !end.is_direct);
   } else {
     end.receiver = std::make_unique<Receiver>(site_, sender, block, end.head);
   }
-  return true;
 }
 
 /// Makes the end first, then gives it to the connector, whose lock comes before
@@ -93,16 +86,22 @@ ChannelHandle Channels::create(int sender, int receiver) {
     acp_errno = ACPX_NO_MEMORY;
     return 0;
   }
+  const bool is_sender = sender == site_.rank;
+  const int other = is_sender ? receiver : sender;
+  const bool is_direct = acpx_pointer(site_.block_of(other)) != nullptr;
+  const acp_ga_t block = allocate_block(is_sender, is_direct);
   ChannelHandle handle = 0;
   {
     const std::lock_guard lock(end->lock);
     end->is_in_use = true;
     end->has_lost_sender = false;
-    if (!make_end(*end, sender, receiver)) {
+    end->is_direct = is_direct;
+    if (block == ACP_GA_NULL) {
       recycle(*end);
       acp_errno = ACPX_NO_MEMORY;
       return 0;
     }
+    make_end(*end, sender, receiver, block);
     count_live_end();
     handle = handle_of(*end);
     end->waiting_function = nullptr;
@@ -200,15 +199,23 @@ RequestHandle Channels::free(const char* function, ChannelHandle channel) {
     acp_errno = ACPX_INVALID_ARGUMENT;
     return 0;
   }
+  const RequestHandle handle = free_end(function, *end, channel);
+  free_useless_blocks();
+  return handle;
+}
+
+/// Does what free() does, but for memory that is useless then.
+RequestHandle Channels::free_end(const char* function,
+                                 End& end,
+                                 ChannelHandle channel) {
   const int before = acp_errno;
-  const std::lock_guard lock(end->lock);
-  if (handle_of(*end) != channel ||
-      (end->sender == nullptr && end->receiver == nullptr)) {
+  const std::lock_guard lock(end.lock);
+  if (handle_of(end) != channel || !end.has_end()) {
     log_error("{}({:#x}): was freed already", function, channel);
     acp_errno = ACPX_INVALID_ARGUMENT;
     return 0;
   }
-  Request* request = end->requests.take();
+  Request* request = end.requests.take();
   if (request == nullptr) {
     log_error("{}({:#x}): {} requests that were not waited for", function,
               channel, RequestPool::kMaxRequests);
@@ -216,16 +223,16 @@ RequestHandle Channels::free(const char* function, ChannelHandle channel) {
     return 0;
   }
   request->is_receive = false;
-  end->generation = end->generation % UINT32_MAX + 1;
-  end->free_request = request;
-  if (end->sender != nullptr) {
-    end->sender->close();
+  end.generation = end.generation % UINT32_MAX + 1;
+  end.free_request = request;
+  if (end.sender != nullptr) {
+    end.sender->close();
   } else {
-    end->receiver->close();
+    end.receiver->close();
   }
-  const RequestHandle handle = handle_of(*end, *request);
-  drive(*end);
-  leave(*end);
+  const RequestHandle handle = handle_of(end, *request);
+  drive(end);
+  leave(end);
   acp_errno = before;
   return handle;
 }
@@ -235,7 +242,7 @@ RequestHandle Channels::free(const char* function, ChannelHandle channel) {
 void Channels::settle(End& end) {
   bool is_freed = end.sender != nullptr && end.sender->is_done();
   if (end.receiver != nullptr && end.receiver->has_useless_block()) {
-    free_block(end.receiver->block());
+    free_later(end.receiver->block());
     end.receiver->forget_block();
     is_freed = true;
   }
@@ -249,12 +256,47 @@ void Channels::settle(End& end) {
   }
 }
 
+/// Frees a block of an end, whose lock is held. A progress step frees at once,
+/// because the heap does not wait in it. All other callers call
+/// free_useless_blocks() when they hold no lock any more.
+void Channels::free_later(acp_ga_t block) {
+  if (is_in_step) {
+    acp_free(block);
+    return;
+  }
+  const std::lock_guard lock(list_lock_);
+  useless_blocks_.push_back(block);
+  unfreed_.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Frees what free_later() has left. The heap may have to wait, and the
+/// progress step may need any lock of channels meanwhile, so none may be held.
+/// When it returns, the blocks of all ends that this thread has seen settled
+/// are free.
+void Channels::free_useless_blocks() {
+  if (unfreed_.load(std::memory_order_relaxed) == 0) {
+    return;
+  }
+  const int before = acp_errno;
+  const std::lock_guard freeing(freeing_);
+  std::vector<acp_ga_t> blocks;
+  {
+    const std::lock_guard lock(list_lock_);
+    blocks.swap(useless_blocks_);
+  }
+  for (const acp_ga_t block : blocks) {
+    acp_free(block);
+    unfreed_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  acp_errno = before;
+}
+
 /// Gives the end's memory back. The end's lock is held.
 void Channels::release(End& end) {
   if (end.sender == nullptr && end.receiver == nullptr) {
     return;
   }
-  free_block(end.sender != nullptr ? end.sender->block()
+  free_later(end.sender != nullptr ? end.sender->block()
                                    : end.receiver->block());
   end.head.store(nullptr, std::memory_order_relaxed);
   end.sender.reset();
@@ -314,7 +356,9 @@ int Channels::run_step(void* self) {
     return ACPX_STEP_BUSY;
   }
   const int before = acp_errno;
+  is_in_step = true;
   const int has_worked = static_cast<Channels*>(self)->step();
+  is_in_step = false;
   acp_errno = before;
   return has_worked;
 }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "acp/channel.h"
@@ -25,7 +26,8 @@ enum class Way : std::uint8_t { kSend, kReceive };
 
 /// Thread-safe between init() and fini(), which one thread calls. Failures set
 /// acp_errno and are logged. Locks are taken in the order connector_lock_, the
-/// lock of an end, list_lock_. No thread waits for a peer with one held.
+/// lock of an end, list_lock_. No thread waits with one of
+/// them held: the heap waits, too, for a flight on a heap without CPU atomics.
 class Channels {
  public:
   /// Adds the module, as middle/modules.cc wants it.
@@ -65,7 +67,9 @@ class Channels {
 
   End* find(ChannelHandle channel) const;
   End* unused_end();
-  bool make_end(End& end, int sender, int receiver);
+  acp_ga_t allocate_block(bool is_sender, bool is_direct) const;
+  void make_end(End& end, int sender, int receiver, acp_ga_t block);
+  RequestHandle free_end(const char* function, End& end, ChannelHandle channel);
   void begin_progress();
   static int run_step(void* self);
   int step();
@@ -83,6 +87,8 @@ class Channels {
 
   void settle(End& end);
   void release(End& end);
+  void free_later(acp_ga_t block);
+  void free_useless_blocks();
   void count_live_end();
   void recycle(End& end);
   bool list(End& end);
@@ -104,12 +110,18 @@ class Channels {
   /// Used by the progress step; init() makes it 0.
   std::uint64_t closed_ends_seen_ = 0;
 
-  SpinLock list_lock_;  ///< Guards the members up to has_step_.
+  SpinLock list_lock_;  ///< Guards the members up to useless_blocks_.
   std::vector<End*> listed_;
   std::vector<std::uint32_t> unused_ends_;
   std::uint32_t ends_made_ = 0;  ///< Ends ever made; grows only.
   std::uint32_t live_ends_ = 0;  ///< Ends with memory, that are not gone.
   bool has_step_ = false;
+  std::vector<acp_ga_t> useless_blocks_;
+
+  /// Held while blocks are freed, which may wait. The step never takes it.
+  std::mutex freeing_;
+  /// Blocks that are in useless_blocks_, or are being freed.
+  std::atomic<std::size_t> unfreed_{0};
 
   std::vector<End*> driven_;  ///< Used by the progress step alone.
 };

@@ -79,6 +79,7 @@ int Channels::fini() {
     end.is_listed = false;
     end.is_in_use = false;
   }
+  free_useless_blocks();
   live_ends_ = 0;
   unused_ends_.clear();
   for (std::uint32_t i = ends_made_; i-- > 0;) {

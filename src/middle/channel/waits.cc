@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -149,6 +150,7 @@ std::size_t Channels::wait(const char* function,
   while (end != nullptr) {
     bool has_moved = false;
     bool lacks_sender = false;
+    std::optional<std::size_t> result;
     {
       const std::lock_guard lock(end->lock);
       Request* request = sought.find();
@@ -161,10 +163,15 @@ std::size_t Channels::wait(const char* function,
         end->sender->wake_receiver();
       }
       if (request->state != RequestState::kPending) {
-        return conclude(function, *end, *request);
+        result = conclude(function, *end, *request);
+      } else {
+        lacks_sender = end->lacks_sender();
+        shown = name_of_wait(function, *end);
       }
-      lacks_sender = end->lacks_sender();
-      shown = name_of_wait(function, *end);
+    }
+    free_useless_blocks();
+    if (result.has_value()) {
+      return *result;
     }
     const bool may_spin = end->is_direct && !has_spun;
     has_spun = !has_moved;
@@ -178,16 +185,16 @@ std::size_t Channels::wait(const char* function,
       return kWaitFailed;
     }
     const char* before = acpx_enter_call(shown);
-    const int result = acpx_wait_until(
+    const int waited = acpx_wait_until(
         is_over, &sought, limit.left_ms(lacks_sender ? nap_ms : -1));
     acpx_leave_call(before);
-    if (result < 0) {
+    if (waited < 0) {
       return kWaitFailed;
     }
-    if (result != 0 && limit.is_over()) {
+    if (waited != 0 && limit.is_over()) {
       return kWaitTimedOut;
     }
-    if (result != 0) {
+    if (waited != 0) {
       ask_for_sender(*end);
       nap_ms = std::min(2 * nap_ms, kLongestNapMs);
     }
