@@ -54,7 +54,8 @@ std::pair<double, double> place_of(const std::string& svg,
   REQUIRE(at != std::string::npos);
   const std::size_t circle = svg.rfind("<circle cx=\"", at);
   const std::size_t y = svg.find("cy=\"", circle);
-  return {std::atof(svg.c_str() + circle + 12), std::atof(svg.c_str() + y + 4)};
+  return {std::strtod(svg.c_str() + circle + 12, nullptr),
+          std::strtod(svg.c_str() + y + 4, nullptr)};
 }
 
 }  // namespace
