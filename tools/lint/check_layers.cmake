@@ -98,10 +98,10 @@ set(HEAVY_fmt_INSTEAD "<fmt/core.h> has format and print, base/join_texts.h join
 set(HEAVY_json_HEADERS "^nlohmann/")
 set(HEAVY_json_LIGHT "nlohmann/json_fwd.hpp")
 set(HEAVY_json_FILES "^tools/acp_info/(main|json|job|job_report)\\.cc$"
-  "^tools/acp_perf/report\\.cc$"
+  "^tools/acp_perf/(compare|report)\\.cc$"
   "^tools/acp_top/json\\.cc$"
   "^tests/multiproc/statistics_test\\.cc$"
-  "^tests/tools/(info|perf_report|top_json)_test\\.cc$")
+  "^tests/tools/(info|perf_compare|perf_report|top_json)_test\\.cc$")
 set(HEAVY_json_INSTEAD "headers include <nlohmann/json_fwd.hpp>")
 set(HEAVY_regex_HEADERS "^regex$")
 set(HEAVY_regex_FILES "^tools/acp_perf/options\\.cc$" "^tests/launcher/hosts_jobs_test\\.cc$")
