@@ -83,10 +83,11 @@ Result search_randomly(Exploration& exploration, const SearchOptions& options) {
 }
 
 /// Leaves out departures as long as the schedule fails: first large runs of
-/// them, then halves of these, and at last single ones.
+/// them, then halves of these, and at last single ones, until each is needed.
 template <class Exploration>
 Departures shrink(Exploration& exploration, Departures departures) {
   std::size_t length = std::max<std::size_t>(departures.size() / 2, 1);
+  bool has_shrunk = false;  // since the begin of the pass
   for (std::size_t begin = 0; !departures.empty();) {
     Departures fewer;
     std::size_t place = 0;
@@ -100,15 +101,17 @@ Departures shrink(Exploration& exploration, Departures departures) {
     End end = End::kDone;
     if (!exploration.run(replay, end).empty()) {
       departures = std::move(fewer);
+      has_shrunk = true;
     } else {
       begin += length;
     }
     if (begin >= departures.size()) {
-      if (length == 1) {
+      if (length == 1 && !has_shrunk) {
         break;
       }
       begin = 0;
-      length /= 2;
+      has_shrunk = false;
+      length = std::max<std::size_t>(length / 2, 1);
     }
   }
   return departures;

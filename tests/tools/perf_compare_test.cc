@@ -135,6 +135,13 @@ TEST_CASE("acp_perf: a faster machine makes no row faster", "[perf]") {
   CHECK(result.status == 0);
 }
 
+TEST_CASE("acp_perf: a slower raw row is no failure", "[perf]") {
+  const Comparison result =
+      compare({row_of("raw.x", "ns", kTen)}, {row_of("raw.x", "ns", kTwelve)});
+  CHECK(result.text.find("slower") != std::string::npos);
+  CHECK(result.status == 0);
+}
+
 TEST_CASE("acp_perf: the status says slower, and rows of one report are named",
           "[perf]") {
   const Comparison result =

@@ -61,7 +61,7 @@ TEST_CASE("acp_perf: sizes of a sweep", "[perf]") {
     names.insert(row.name);
   }
   CHECK(names.size() == rows.size());
-  for (const char* name : {"raw.memmove.8", "put.time.4K", "get.stream.512",
+  for (const char* name : {"raw.memmove.8", "put.time.4K", "get.512",
                            "channel.time.8", "add8.window.64"}) {
     CHECK(names.count(name) == 1);
   }

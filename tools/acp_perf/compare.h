@@ -6,7 +6,8 @@
 
 namespace acp::perf {
 
-/// The text for the user, and the exit status: 0; 1 when a row is slower; 2
+/// The text for the user, and the exit status: 0; 1 when a row is slower
+/// that is no raw row; 2
 /// when a report cannot be read.
 struct Comparison {
   std::string text;

@@ -8,8 +8,6 @@
 
 namespace acp::perf {
 
-enum class Way : std::uint8_t { kPut, kGet };
-
 /// Measures copies between this rank's outbox and `remote`: `window` copies,
 /// then one completion. Leaves no copy open. The outcome is about the bytes.
 Outcome run_copies(Context& context,

@@ -45,9 +45,15 @@ Parsed parse_own_words(int argc, char** argv) {
   return parse_options(static_cast<int>(own.size()), own.data());
 }
 
-/// Writes a file, unless it has no name. False: an error is printed.
-bool write_file(const std::string& path, const std::string& text) {
+/// Writes what `render_file` gives into a file, unless it has no name. False:
+/// an error is printed.
+bool write_file(const std::string& path,
+                std::string (*render_file)(const Machine&,
+                                           const std::vector<Result>&),
+                const Machine& machine,
+                const std::vector<Result>& results) {
   if (path.empty()) return true;
+  const std::string text = render_file(machine, results);
   std::FILE* file = std::fopen(path.c_str(), "w");
   bool is_written = file != nullptr && std::fputs(text.c_str(), file) >= 0;
   is_written = file != nullptr && std::fclose(file) == 0 && is_written;
@@ -64,8 +70,8 @@ int print_results(const Machine& machine,
                   const std::vector<Result>& results,
                   const Options& options) {
   print(render(machine, results, options.format));
-  if (!write_file(options.svg, render_svg(machine, results)) ||
-      !write_file(options.html, render_html(machine, results))) {
+  if (!write_file(options.svg, render_svg, machine, results) ||
+      !write_file(options.html, render_html, machine, results)) {
     return 1;
   }
   for (const Result& result : results) {

@@ -20,9 +20,8 @@ constexpr double kWidth = 740;
 constexpr double kLeft = 80;  ///< The figures of the y-axis stand there.
 constexpr double kPlotWidth = 500;
 constexpr double kPlotHeight = 250;
-constexpr double kHead = 48;  ///< It stands above the first plot.
-constexpr double kBetween =
-    80;  ///< It lies between two plots, with the x-axis.
+constexpr double kHead = 48;     ///< It stands above the first plot.
+constexpr double kBetween = 80;  ///< Two plots are so far apart.
 constexpr double kLegendLine = 20;
 
 /// Colours that people with any sight tell apart, on white and on black.
@@ -188,9 +187,8 @@ std::string draw(const Series& series,
     const double y = top + kPlotHeight * (1 - y_axis.at(point.y));
     line += fmt::format("{:.1f},{:.1f} ", x, y);
     points += fmt::format(
-        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{} {}: "
-        "{} "
-        "{}</title></circle>\n",
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\">"
+        "<title>{} {}: {} {}</title></circle>\n",
         x, y, colour, escaped(series.name), size_text(point.x), digits(point.y),
         plot.y_unit);
   }
@@ -235,16 +233,6 @@ std::string draw(const Plot& plot, double top) {
         series.is_raw ? " raw" : "", colour, x, legend - 4);
     text += text_at(x + 30, legend, "start", series.name);
     legend += kLegendLine;
-  }
-  return text;
-}
-
-std::string head_line(const Machine& machine) {
-  std::string text = "acp_perf:";
-  const char* separator = " ";
-  for (const auto& [name, value] : machine) {
-    text += fmt::format("{}{} {}", separator, name, value);
-    separator = ", ";
   }
   return text;
 }

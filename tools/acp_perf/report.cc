@@ -70,12 +70,7 @@ std::string table_line(const Result& result, const std::vector<Result>& all) {
 }
 
 std::string table(const Machine& machine, const std::vector<Result>& results) {
-  std::string text = "acp_perf:";
-  const char* separator = " ";
-  for (const auto& [name, value] : machine) {
-    text += fmt::format("{}{} {}", separator, name, value);
-    separator = ", ";
-  }
+  std::string text = head_line(machine);
   text += fmt::format("\n{:<22} {:>10} {:>10} {:<6}{:>8}\n", "row", "p50",
                       "p99", "unit", "ratio");
   for (const Result& result : results) {
@@ -151,6 +146,16 @@ std::string digits(double value) {
   if (value >= 10) return fmt::format("{:.1f}", value);
   if (value >= 0.1) return fmt::format("{:.2f}", value);
   return fmt::format("{:.2g}", value);
+}
+
+std::string head_line(const Machine& machine) {
+  std::string text = "acp_perf:";
+  const char* separator = " ";
+  for (const auto& [name, value] : machine) {
+    text += fmt::format("{}{} {}", separator, name, value);
+    separator = ", ";
+  }
+  return text;
 }
 
 double in_unit(const Row& row, double ns) {

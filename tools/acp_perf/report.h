@@ -26,6 +26,9 @@ using Machine = std::vector<std::pair<std::string, std::string>>;
 /// Three significant digits: the measurements are no more precise.
 std::string digits(double value);
 
+/// "acp_perf: cores 2, ranks 4", without a line feed.
+std::string head_line(const Machine& machine);
+
 /// Converts `ns` per operation to the row's unit.
 double in_unit(const Row& row, double ns);
 

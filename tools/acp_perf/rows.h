@@ -30,8 +30,11 @@ void add_channel_rows(Rows& rows);
 void add_structure_rows(Rows& rows);
 void add_contended_rows(Rows& rows);
 
+enum class Way : std::uint8_t { kPut, kGet };
+
 /// Rows that the table has in some sizes, and --sweep in all.
 Row memmove_row(std::uint64_t bytes);
+Row bandwidth_row(Way way, std::uint64_t bytes);
 Row channel_round_trip_row(std::uint64_t bytes);
 Row channel_stream_row(std::uint64_t bytes);
 

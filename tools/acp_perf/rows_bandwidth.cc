@@ -6,9 +6,7 @@
 
 namespace acp::perf {
 
-namespace {
-
-Row row_of(Way way, std::uint64_t bytes) {
+Row bandwidth_row(Way way, std::uint64_t bytes) {
   const bool is_put = way == Way::kPut;
   return {
       .name = (is_put ? "put." : "get.") + size_name(bytes),
@@ -27,12 +25,10 @@ Row row_of(Way way, std::uint64_t bytes) {
       }};
 }
 
-}  // namespace
-
 void add_bandwidth_rows(Rows& rows) {
   for (const Way way : {Way::kPut, Way::kGet}) {
     for (const std::uint64_t bytes : kBandwidthSizes) {
-      rows.push_back(row_of(way, bytes));
+      rows.push_back(bandwidth_row(way, bytes));
     }
   }
 }

@@ -23,20 +23,6 @@ Row time_row(Way way, std::uint64_t bytes) {
           }};
 }
 
-Row bandwidth_row(Way way, std::uint64_t bytes) {
-  const std::string name = way == Way::kPut ? "put" : "get";
-  return {.name = name + ".stream." + size_name(bytes),
-          .what = "bandwidth of many of " + name + ", completed together",
-          .unit = Unit::kBandwidth,
-          .bytes = bytes,
-          .raw_direct = "raw.memmove." + size_name(bytes),
-          .run = [way, bytes](Context& context, Samples& samples) {
-            return run_copies(context, samples, way,
-                              context.memory.inbox(context.target), bytes,
-                              window_of(bytes));
-          }};
-}
-
 /// Additions of 1 with one completion. The word shows that none is lost.
 Outcome run_window(Context& context, Samples& samples, std::uint64_t window) {
   const Memory& memory = context.memory;

@@ -216,9 +216,7 @@ class Manual:
         names = [plain_text(name) for name in member.iterfind('param/declname')]
         start = f'{plain_text(found(member, "type"))} {member.findtext("name")}('
         start = re.sub(r'\s*\*\s*', ' *', start, count=1) if '*' in start else start
-        lines, room = [], 0
-        line = f'\\fB{escaped(start)}'
-        room = len(start)
+        lines, line, room = [], f'\\fB{escaped(start)}', len(start)
         for i, word in enumerate(word.strip() for word in words):
             word = word.replace('* ', '*') + (', ' if i + 1 < len(words) else ');')
             if room + len(word) > 78 and i > 0:

@@ -26,8 +26,8 @@ enum class Way : std::uint8_t { kSend, kReceive };
 
 /// Thread-safe between init() and fini(), which one thread calls. Failures set
 /// acp_errno and are logged. Locks are taken in the order connector_lock_, the
-/// lock of an end, list_lock_. No thread waits with one of
-/// them held: the heap waits, too, for a flight on a heap without CPU atomics.
+/// lock of an end, list_lock_. No thread waits with one of them held, also not
+/// in a call of the heap, which waits where it has no CPU atomics.
 class Channels {
  public:
   /// Adds the module, as middle/modules.cc wants it.
