@@ -408,3 +408,12 @@ explore_mutant(both_free_run malloc/peer_heap.cc
   }
   return spans_"
   "  return spans_")
+
+# ---- docs/channels.md, "Progress and wake-ups" ------------------------------
+
+# A thread frees a block, and waits for the heap, with the lock of an end held.
+explore_mutant(block_is_freed_in_lock channel/channels.cc
+  channel.bare far
+  "  if (is_in_step) {
+    acp_free(block);" "  if (true) {
+    acp_free(block);")

@@ -185,6 +185,9 @@ void add_channels(Scenarios& all) {
   add_channel(all, "large", {large, free}, {receive_large, free});
   add_channel(all, "mixed", {send, large, free},
               {receive, receive_large, free});
+  // Each call of the heap waits for a flight.
+  add_channel(all, "bare", {send, free}, {receive, free});
+  all.back().has_cache = all.back().is_warm = false;
 }
 
 std::vector<Scenario> all_scenarios() {

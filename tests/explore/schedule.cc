@@ -286,9 +286,22 @@ bool World::wait_over(const Task& task) const {
   return false;
 }
 
+/// A sleeping thread of the program goes on when it has the role of the poller.
+/// The library's thread keeps this role while it is in a progress step, also
+/// while that spins for a lock.
+bool World::lacks_role(const Task& task) const {
+  const Wait::Kind kind = task.wait.kind;
+  const int thread = task.rank + ranks();  // library(task.rank)
+  const Wait::Kind step = tasks_[static_cast<std::size_t>(thread)]->wait.kind;
+  return task.program >= 0 &&
+         (kind == Wait::Kind::kHandle || kind == Wait::Kind::kWord ||
+          kind == Wait::Kind::kEvent) &&
+         (step == Wait::Kind::kYield || step == Wait::Kind::kMutex);
+}
+
 bool World::is_ready(const Task& task) const {
   const Wait::Kind kind = task.wait.kind;
-  return wait_over(task) || task.wait.is_due ||
+  return (!lacks_role(task) && (wait_over(task) || task.wait.is_due)) ||
          (is_ending_ && kind != Wait::Kind::kOver &&
           kind != Wait::Kind::kSteps);
 }

@@ -290,6 +290,7 @@ class World {
   void execute(std::uint32_t process);
   void run_task(Task& task);
   void block(const Wait& wait);
+  bool lacks_role(const Task& task) const;
   bool is_ready(const Task& task) const;
   bool may_pass(const Task& task) const;
   bool may_step(const Chain& chain) const;
