@@ -175,6 +175,30 @@ static void send_to_nobody(int times) {
   }
 }
 
+/* Programs test in their loops for messages that come seldom. */
+static void test_pending(int times) {
+  MPI_Request request;
+  int is_done = 0;
+  MPI_Irecv(in, 8, MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < times; ++i) {
+    MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
+  }
+  MPI_Cancel(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void test_any_pending(int times) {
+  MPI_Request request;
+  int is_done = 0;
+  int index = 0;
+  MPI_Irecv(in, 8, MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < times; ++i) {
+    MPI_Testany(1, &request, &index, &is_done, MPI_STATUS_IGNORE);
+  }
+  MPI_Cancel(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static void name_row(char* name, const char* what, const char* memory) {
   const char* unit = size < 1024 ? "B" : size < 1 << 20 ? "KiB" : "MiB";
   const size_t number = size < 1024      ? size
@@ -228,6 +252,8 @@ int main(int argc, char** argv) {
   in = shared_memory[1];
   run_row("rate.8B", "Mmsg/s", flood, -1e-6 * WINDOW);
   run_row("passes.send", "ns", send_to_nobody, 1e9);
+  run_row("pending.test", "ns", test_pending, 1e9);
+  run_row("pending.testany", "ns", test_any_pending, 1e9);
   if (give != NULL) {
     size = 65536;
     run_row("alloc_and_free.64KiB", "ns", allocate_and_free, 1e9);
