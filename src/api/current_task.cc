@@ -17,6 +17,7 @@ namespace acp::api {
 
 constinit TaskRoom g_room;
 std::atomic<bool> g_is_running{false};
+std::atomic<bool> g_is_uncounted{false};
 std::atomic<const Settings*> g_settings{nullptr};
 
 int& error_number() noexcept {

@@ -25,6 +25,10 @@ union TaskRoom {
 
 extern TaskRoom g_room;
 extern std::atomic<bool> g_is_running;  ///< g_room holds a task.
+/// g_room holds a task, and the job counts nothing (ACP_COUNTERS=0). Calls that
+/// can be counted read it instead of g_is_running. So a job that counts takes
+/// the path of calls without a task, at whose end counted_calls.h is.
+extern std::atomic<bool> g_is_uncounted;
 
 /// The settings in force, from the start of acp_init to acp_finalize; null at
 /// other times.
@@ -33,6 +37,17 @@ extern std::atomic<const Settings*> g_settings;
 /// The task; null before acp_init and after acp_finalize.
 inline runtime::Task* task() noexcept {
   return g_is_running.load(std::memory_order_acquire) ? &g_room.task : nullptr;
+}
+
+/// The task; null also while the job counts.
+inline runtime::Task* uncounted_task() noexcept {
+  return g_is_uncounted.load(std::memory_order_acquire) ? &g_room.task
+                                                        : nullptr;
+}
+
+inline gma::Engine* uncounted_engine() noexcept {
+  runtime::Task* mine = uncounted_task();
+  return mine == nullptr ? nullptr : &mine->engine();
 }
 
 inline gma::Engine* engine() noexcept {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "acp/extension.h"
+#include "api/counted_calls.h"
 #include "api/current_task.h"
 #include "api/early_log.h"
 #include "base/log.h"
@@ -21,6 +22,7 @@ using acp::api::fail;
 using acp::api::fail_without_task;
 using acp::api::lacks_memory;
 using acp::api::task;
+using acp::api::uncounted_task;
 
 namespace {
 
@@ -102,10 +104,9 @@ static_assert(ACPX_LOG_TRACE == static_cast<int>(acp::LogLevel::kTrace));
 extern "C" {
 
 acp_handle_t acpx_post(const acpx_op_t* ops, size_t n, acp_handle_t order) {
-  acp::runtime::Task* mine = task();
+  acp::runtime::Task* mine = uncounted_task();
   if (mine == nullptr) {
-    fail_without_task();
-    return ACP_HANDLE_NULL;
+    return acp::api::counted_post({ops, ops == nullptr ? 0 : n}, order);
   }
   if (lacks_memory("acpx_post")) return ACP_HANDLE_NULL;
   const acp::MustNotFail must_not_fail;
@@ -126,10 +127,9 @@ void acpx_flush(void) {
                                                      acp_ga_t word,
                                                      uint64_t add,
                                                      acp_handle_t order) {
-  acp::runtime::Task* mine = task();
+  acp::runtime::Task* mine = uncounted_task();
   if (mine == nullptr) {
-    fail_without_task("acpx_put_signal");
-    return ACP_HANDLE_NULL;
+    return acp::api::counted_put_signal(dst, src, size, word, add, order);
   }
   if (lacks_memory("acpx_put_signal")) return ACP_HANDLE_NULL;
   const acp::MustNotFail must_not_fail;
@@ -145,7 +145,7 @@ acp_handle_t acpx_put_signal(acp_ga_t dst,
                              acp_ga_t word,
                              uint64_t add,
                              acp_handle_t order) {
-  acp::runtime::Task* mine = task();
+  acp::runtime::Task* mine = uncounted_task();
   if (mine != nullptr && (size == 0 || size == sizeof(uint64_t))) {
     const acp_handle_t handle =
         size == 0

@@ -39,6 +39,7 @@ void after_fork_in_child() {
   }
   g_is_forked_child = true;
   g_is_running.store(false, std::memory_order_relaxed);
+  g_is_uncounted.store(false, std::memory_order_relaxed);
   g_settings.store(nullptr, std::memory_order_relaxed);
   middle::leave_job();
 }

@@ -2,6 +2,7 @@
 // and the layers above call them. On their direct path they may not take a lock
 // or make a system call.
 #include "acp/gma.h"
+#include "api/counted_calls.h"
 #include "api/current_task.h"
 #include "base/memory_reserve.h"
 
@@ -10,41 +11,25 @@ using acp::api::engine;
 using acp::api::fail;
 using acp::api::fail_without_task;
 using acp::api::lacks_memory;
+using acp::api::name_of_atomic;
+using acp::api::uncounted_engine;
 using acp::protocol::Opcode;
 
 namespace {
 
-// Everything but the shortest path. These functions are out of line and are
-// called last, so that the public functions save no registers for them.
+// Everything but the shortest path, in a job that counts nothing. These
+// functions are out of line and are called last, so that the public functions
+// save no registers for them.
 
 [[gnu::noinline]] acp_handle_t copy_any(acp_ga_t dst,
                                         acp_ga_t src,
                                         size_t size,
                                         acp_handle_t order) {
-  acp::gma::Engine* mine = engine();
-  if (mine == nullptr) {
-    fail_without_task("acp_copy");
-    return ACP_HANDLE_NULL;
-  }
   if (lacks_memory("acp_copy")) {
     return ACP_HANDLE_NULL;
   }
   const acp::MustNotFail must_not_fail;
-  return as_handle(mine->copy(dst, src, size, order));
-}
-
-/// The name of the public function of an atomic, for messages.
-constexpr const char* name_of(Opcode opcode, std::uint8_t width) {
-  const bool is_wide = width == 8;
-  switch (opcode) {
-    case Opcode::kCas: return is_wide ? "acp_cas8" : "acp_cas4";
-    case Opcode::kAdd: return is_wide ? "acp_add8" : "acp_add4";
-    case Opcode::kAnd: return is_wide ? "acp_and8" : "acp_and4";
-    case Opcode::kOr: return is_wide ? "acp_or8" : "acp_or4";
-    case Opcode::kXor: return is_wide ? "acp_xor8" : "acp_xor4";
-    case Opcode::kSwap: return is_wide ? "acp_swap8" : "acp_swap4";
-    default: return "an atomic";
-  }
+  return as_handle(acp::api::g_room.task.engine().copy(dst, src, size, order));
 }
 
 template <Opcode kOpcode, std::uint8_t kWidth>
@@ -53,17 +38,12 @@ template <Opcode kOpcode, std::uint8_t kWidth>
                                           std::uint64_t operand,
                                           std::uint64_t compare,
                                           acp_handle_t order) {
-  acp::gma::Engine* mine = engine();
-  if (mine == nullptr) {
-    fail_without_task(name_of(kOpcode, kWidth));
-    return ACP_HANDLE_NULL;
-  }
-  if (lacks_memory(name_of(kOpcode, kWidth))) {
+  if (lacks_memory(name_of_atomic(kOpcode, kWidth))) {
     return ACP_HANDLE_NULL;
   }
   const acp::MustNotFail must_not_fail;
-  return as_handle(
-      mine->atomic(kOpcode, kWidth, dst, src, operand, compare, order));
+  return as_handle(acp::api::g_room.task.engine().atomic(
+      kOpcode, kWidth, dst, src, operand, compare, order));
 }
 
 template <Opcode kOpcode, std::uint8_t kWidth>
@@ -72,12 +52,15 @@ template <Opcode kOpcode, std::uint8_t kWidth>
                                                   std::uint64_t operand,
                                                   std::uint64_t compare,
                                                   acp_handle_t order) {
-  if (acp::gma::Engine* mine = engine()) {
-    const acp_handle_t handle = mine->atomic_library(kOpcode, kWidth, dst, src,
-                                                     operand, compare, order);
-    if (__builtin_expect(handle != ACP_HANDLE_NULL, 1)) {
-      return handle;
-    }
+  acp::gma::Engine* mine = uncounted_engine();
+  if (__builtin_expect(mine == nullptr, 0)) {
+    return acp::api::counted_atomic<kOpcode, kWidth>(dst, src, operand, compare,
+                                                     order);
+  }
+  const acp_handle_t handle =
+      mine->atomic_library(kOpcode, kWidth, dst, src, operand, compare, order);
+  if (__builtin_expect(handle != ACP_HANDLE_NULL, 1)) {
+    return handle;
   }
   return atomic_any<kOpcode, kWidth>(dst, src, operand, compare, order);
 }
@@ -90,8 +73,11 @@ acp_handle_t acp_copy(acp_ga_t dst,
                       acp_ga_t src,
                       size_t size,
                       acp_handle_t order) {
-  acp::gma::Engine* mine = engine();
-  if (mine != nullptr && size == sizeof(uint64_t)) {
+  acp::gma::Engine* mine = uncounted_engine();
+  if (__builtin_expect(mine == nullptr, 0)) {
+    return acp::api::counted_copy(dst, src, size, order);
+  }
+  if (size == sizeof(uint64_t)) {
     const acp_handle_t handle = mine->copy_library_word(dst, src, order);
     if (__builtin_expect(handle != ACP_HANDLE_NULL, 1)) {
       return handle;

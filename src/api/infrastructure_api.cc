@@ -5,6 +5,7 @@
 
 #include "acp/extension.h"
 #include "acp/infrastructure.h"
+#include "api/counted_calls.h"
 #include "api/current_task.h"
 #include "api/early_log.h"
 #include "api/forked_child.h"
@@ -95,7 +96,7 @@ int acp_reset(int rank) {
       return as_int(Status::kUnsupported);
     }
     const acp::MustNotFail must_not_fail;
-    return as_int(mine->reset(rank));
+    return as_int(acp::api::reset(*mine, rank));
   }
   fail_without_task();
   return -1;

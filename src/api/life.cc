@@ -16,6 +16,7 @@
 #include <new>
 #include <string_view>
 
+#include "api/counted_calls.h"
 #include "api/current_task.h"
 #include "api/early_log.h"
 #include "api/error_action.h"
@@ -212,9 +213,12 @@ Status begin_job(int* argc, char*** argv) {
   }
   g_has_been_initialized = true;
   g_is_running.store(true, std::memory_order_release);
+  stop_counting_calls();
   const gma::CallScope call("acp_init");
   const MustNotFail must_not_fail;
-  return modules().init();
+  const Status status = modules().init();
+  count_calls_of(g_room.task);
+  return status;
 }
 
 /// A layer above has begun the job. The settings are in force, so the options
@@ -271,7 +275,9 @@ Status begin(int* argc, char*** argv) {
 Status end() {
   runtime::Task* mine = task();
   const MustNotFail must_not_fail;
+  stop_counting_calls();
   const Status status = mine->finalize();
+  g_is_uncounted.store(false, std::memory_order_release);
   g_is_running.store(false, std::memory_order_release);
   g_settings.store(nullptr, std::memory_order_release);
   std::destroy_at(mine);

@@ -29,22 +29,6 @@ bool has_signal(const acpx_op_t& op) {
   return (op.flags & ACPX_SIGNAL) != 0;
 }
 
-/// False: not an opcode, or flags that do not belong to it.
-bool convert(const acpx_op_t& op, Step& step) {
-  const auto index = static_cast<std::size_t>(op.opcode);
-  if (index < 1 || index >= kOpcodes.size()) {
-    return false;
-  }
-  step.opcode = kOpcodes[index];
-  step.flags = has_signal(op) ? protocol::kSignalFlag : 0;
-  step.remote = op.remote;
-  step.local = step.opcode == Opcode::kPut8 ? 0 : op.local;
-  step.size = is_bulk(step) ? op.size : 0;
-  step.operand = is_bulk(step) ? 0 : op.operand;
-  step.compare = is_bulk(step) ? 0 : op.compare;
-  return (op.flags & ~kFlags) == 0 && !(has_signal(op) && is_bulk(step));
-}
-
 /// Finds the errors of a step that show before it has any effect.
 Status check(const Step& step, const gmm::AddressSpace& space) {
   const std::uint64_t size = bytes_at_remote(step);
@@ -172,6 +156,21 @@ Departure departure_of(std::span<const acpx_op_t> ops) {
 
 }  // namespace
 
+bool step_of(const acpx_op_t& op, Step& step) {
+  const auto index = static_cast<std::size_t>(op.opcode);
+  if (index < 1 || index >= kOpcodes.size()) {
+    return false;
+  }
+  step.opcode = kOpcodes[index];
+  step.flags = has_signal(op) ? protocol::kSignalFlag : 0;
+  step.remote = op.remote;
+  step.local = step.opcode == Opcode::kPut8 ? 0 : op.local;
+  step.size = is_bulk(step) ? op.size : 0;
+  step.operand = is_bulk(step) ? 0 : op.operand;
+  step.compare = is_bulk(step) ? 0 : op.compare;
+  return (op.flags & ~kFlags) == 0 && !(has_signal(op) && is_bulk(step));
+}
+
 /// Tries the direct way first, which does not say why it refuses a chain. The
 /// checks here name the first error; only a chain without errors is queued.
 Result<Handle> post_chain(Engine& engine,
@@ -192,7 +191,7 @@ Result<Handle> post_chain(Engine& engine,
   InlineVector<Step, ACPX_MAX_STEPS> steps;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     Step& step = steps.push_back({});
-    if (!convert(ops[i], step)) {
+    if (!step_of(ops[i], step)) {
       log_error("acpx_post: step {}: opcode {} with flags {:#x}", i + 1,
                 static_cast<int>(ops[i].opcode), ops[i].flags);
       return Status::kInvalidArgument;

@@ -10,6 +10,10 @@
 
 namespace acp::gma {
 
+/// The step that an element of a chain means. False: it has no opcode, or flags
+/// that do not belong to the opcode.
+bool step_of(const acpx_op_t& op, Step& step);
+
 /// Checks all steps before the first takes effect, then runs the chain:
 /// directly when every end is mapped here, else through the queue. Logged
 /// failures: kInvalidArgument (number of steps, opcode, flags, steps on several

@@ -162,6 +162,13 @@ Result<std::uint64_t> KeyTable::state(Rank rank, GlobalAddress atkey) const {
   return entries_[codec_.index(atkey)].state.load(std::memory_order_relaxed);
 }
 
+std::uint64_t KeyTable::bytes_of(Rank rank, GlobalAddress atkey) const {
+  const std::lock_guard lock(mutex_);
+  return is_live_locked(rank, atkey) ? entries_[codec_.index(atkey)].size.load(
+                                           std::memory_order_relaxed)
+                                     : 0;
+}
+
 transport::Region KeyTable::region(std::uint32_t index) const {
   const std::lock_guard lock(mutex_);
   const protocol::KeyEntry& entry = entries_[index];

@@ -51,6 +51,9 @@ class KeyTable {
   /// The state of the live region `atkey`; kBadKey when it is not live.
   Result<std::uint64_t> state(Rank rank, GlobalAddress atkey) const;
 
+  /// The size of the live region `atkey` in bytes; 0 when it is not live.
+  std::uint64_t bytes_of(Rank rank, GlobalAddress atkey) const;
+
   /// The region of an entry in the form that transports take. Precondition: the
   /// entry is live; entries of library memory always are.
   transport::Region region(std::uint32_t index) const;

@@ -101,6 +101,9 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.ring_offset = take(kRingEntries * kRingEntryBytes);
   header.module_offset = take(kRuntimeAreaBytes + header.module_bytes);
   header.starter_offset = take(header.starter_bytes);
+  header.counter_bytes =
+      plan.sizes.has_counters != 0 ? counter_bytes_for(plan.procs) : 0;
+  header.counters_offset = take(header.counter_bytes);
   header.slice_stride = offset;
   header.total_bytes =
       header.slices_offset + header.slice_stride * header.local_procs;
@@ -186,27 +189,6 @@ std::uint64_t card_bytes_for(CardLength length) {
 
 }  // namespace
 
-void CallName::set(const char* name) noexcept {
-  std::array<char, kBytes> text{};
-  if (name != nullptr) {
-    std::strncpy(text.data(), name, text.size() - 1);
-  }
-  for (std::size_t i = 0; i < words_.size(); ++i) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + 8 * i, sizeof word);
-    words_[i].store(word, std::memory_order_relaxed);
-  }
-}
-
-std::string CallName::get() const {
-  std::array<char, kBytes + 1> text{};
-  for (std::size_t i = 0; i < words_.size(); ++i) {
-    const std::uint64_t word = words_[i].load(std::memory_order_relaxed);
-    std::memcpy(text.data() + 8 * i, &word, sizeof word);
-  }
-  return text.data();
-}
-
 PublishedRecord::Values PublishedRecord::get() const noexcept {
   return {modules.load(std::memory_order_relaxed),
           proposal.load(std::memory_order_relaxed),
@@ -243,7 +225,8 @@ HostSizes host_sizes_for(const Settings& settings) {
               round_up(settings.number(SettingId::kHeapSize), kPage) +
               kMiddleBytes +
               round_up(settings.number(SettingId::kModuleMemory), kPage),
-          .card_bytes = card_bytes_for(card_length(settings))};
+          .card_bytes = card_bytes_for(card_length(settings)),
+          .has_counters = settings.number(SettingId::kCounters)};
 }
 
 /// A long address card has bytes in its first page only.
@@ -470,6 +453,33 @@ JobSecret& HostSegment::secret() const noexcept {
 std::byte* HostSegment::slice(std::uint32_t slot) const noexcept {
   ACP_ASSERT(slot < header().local_procs);
   return base_ + header().slices_offset + header().slice_stride * slot;
+}
+
+CounterPart* HostSegment::counters(std::uint32_t slot) const noexcept {
+  return header().counter_bytes == 0
+             ? nullptr
+             : reinterpret_cast<CounterPart*>(slice(slot) +
+                                              header().counters_offset);
+}
+
+/// A file in memory has a hole where no page was touched. The position of the
+/// file, which other processes share, is not used by anybody.
+std::uint64_t HostSegment::touched_bytes(const std::byte* start,
+                                         std::uint64_t bytes) const noexcept {
+  const int file = mapping_->file.get();
+  const off_t begin = start - base_;
+  const auto end = begin + static_cast<off_t>(bytes);
+  std::uint64_t touched = 0;
+  for (off_t at = begin; at < end;) {
+    const off_t data = ::lseek(file, at, SEEK_DATA);
+    if (data < 0 || data >= end) {
+      break;
+    }
+    const off_t hole = ::lseek(file, data, SEEK_HOLE);
+    at = hole < 0 ? end : std::min(hole, end);
+    touched += static_cast<std::uint64_t>(at - data);
+  }
+  return touched;
 }
 
 KeyEntry* HostSegment::keys(std::uint32_t slot) const noexcept {

@@ -8,6 +8,7 @@
 //   slice 0 | slice 1 | ...                  one per local process ("slot")
 //
 //   a slice: SliceHeader | key table | command ring | module memory | starter
+//            counters, where the job counts
 //
 // The segment has offsets instead of pointers, because each process maps it at
 // its own address. Untouched pages cost nothing. docs/host_segment.md has the
@@ -28,6 +29,8 @@
 #include "base/host_facts.h"
 #include "base/unique_fd.h"
 #include "protocol/absence.h"
+#include "protocol/call_name.h"
+#include "protocol/counters.h"
 #include "protocol/traffic.h"
 #include "settings/settings.h"
 #include "status/result.h"
@@ -37,7 +40,7 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 17;
+inline constexpr std::uint32_t kHostVersion = 18;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 /// Sizes of the room for an address card. Most host segments have room for
@@ -174,11 +177,13 @@ struct alignas(kCacheLine) HostHeader {
   std::uint64_t cards_offset;         ///< Address cards. CardTable::kOfJob:
                                       ///< [procs]; kOfHost: [2][local_procs],
                                       ///< the second row for fetched ones.
-  /// This offset and the next three count from the start of a slice.
+  /// This offset and the next four count from the start of a slice.
   std::uint64_t keys_offset;
   std::uint64_t ring_offset;
   std::uint64_t module_offset;
   std::uint64_t starter_offset;
+  std::uint64_t counters_offset;  ///< CounterPart, if counter_bytes is not 0.
+  std::uint64_t counter_bytes;    ///< 0: no rank of the job counts.
   std::array<std::uint8_t, 16> job_id;  ///< JobIdentity::id.
   /// A numeric address of another host of the job, with "%interface" where it
   /// needs one. Transports use the interfaces by which the kernel routes to it.
@@ -212,20 +217,6 @@ struct alignas(kCacheLine) HostHeader {
 
   /// Whether there are fewer cores than processes of this host.
   bool shares_cores() const noexcept { return local_procs > cores; }
-};
-
-/// The name of the function that a program waits in, for acprun's roll-call.
-/// The waiting thread writes it (relaxed), and acprun reads it at any time. A
-/// name that changes while acprun reads it comes out mixed, which is harmless.
-class CallName {
- public:
-  /// Takes the first kBytes - 1 characters; nullptr is "".
-  void set(const char* name) noexcept;
-  std::string get() const;
-
- private:
-  static constexpr std::size_t kBytes = 48;
-  std::array<std::atomic<std::uint64_t>, kBytes / 8> words_;
 };
 
 /// One local process, found by its slot. The process itself writes the atomic
@@ -397,6 +388,7 @@ struct HostSizes {
   std::uint64_t module_bytes = 64 << 20;  ///< Module memory of each rank.
   std::uint64_t card_bytes = kCardBytes;  ///< Up to kLongCardBytes.
   CardTable card_table = CardTable::kOfJob;
+  std::uint64_t has_counters = 0;  ///< 1: ACP_COUNTERS; ranks have a part.
 };
 
 /// The sizes for these settings. A rank's module memory is the heap,
@@ -491,6 +483,14 @@ class HostSegment {
   }
 
   KeyEntry* keys(std::uint32_t slot) const noexcept;
+
+  /// The counters of a process; null: no rank of the job counts.
+  CounterPart* counters(std::uint32_t slot) const noexcept;
+
+  /// The bytes of the memory at `start` whose pages have been touched by any
+  /// process. Takes a system call for each run of such pages.
+  std::uint64_t touched_bytes(const std::byte* start,
+                              std::uint64_t bytes) const noexcept;
 
  private:
   /// Unmaps the memory at its end. The file is for make_private().

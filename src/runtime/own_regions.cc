@@ -30,6 +30,9 @@ void OwnRegions::add_library_memory() {
 
 void OwnRegions::forget_all() {
   keys_.clear();
+  if (counters_ != nullptr) {
+    counters_->forget_regions();
+  }
   {
     const std::lock_guard lock(mutex_);
     ending_.clear();
@@ -106,6 +109,7 @@ Result<gmm::GlobalAddress> OwnRegions::add(void* address,
     transports_.on_registered(
         keys_.region(space().codec().index(atkey.value())));
   });
+  note_region(size, 1);
   return atkey;
 }
 
@@ -116,14 +120,19 @@ Result<OwnRegions::Ended> OwnRegions::end_key(gmm::GlobalAddress atkey,
   const gmm::Rank mine = space().my_rank();
   const Result<std::uint64_t> state = keys_.state(mine, atkey);
   Status status = state.status();
+  std::uint64_t bytes = 0;
   if (status == Status::kOk) {
-    engine_.guarded([&] { status = keys_.remove(mine, atkey); });
+    engine_.guarded([&] {
+      bytes = keys_.bytes_of(mine, atkey);
+      status = keys_.remove(mine, atkey);
+    });
   }
   if (status != Status::kOk) {
     log_error("{}({:#x}): {}{}", call, atkey, status_text(status),
               keys_.describe_region(mine, atkey));
     return status;
   }
+  note_region(bytes, -1);
   return Ended{atkey, space().codec().index(atkey), state.value()};
 }
 

@@ -14,6 +14,7 @@
 #include "gma/waiting.h"
 #include "gmm/address_space.h"
 #include "gmm/key_table.h"
+#include "runtime/counters.h"
 #include "runtime/transport_set.h"
 #include "status/result.h"
 
@@ -28,6 +29,10 @@ class OwnRegions {
              TransportSet& transports,
              gma::WaitHost& wait_host,
              std::uint32_t max_regions);
+
+  /// From now on `counters` gets the bytes of each region. Before the first
+  /// one.
+  void count_by(Counters& counters) noexcept { counters_ = &counters; }
 
   /// Tells the transports of starter and module memory, which have keys of
   /// their own. At the start, and again after forget_all().
@@ -59,6 +64,12 @@ class OwnRegions {
     std::uint64_t state;
   };
 
+  void note_region(std::uint64_t bytes, std::int64_t sign) noexcept {
+    if (counters_ != nullptr) {
+      counters_->note_region(sign * static_cast<std::int64_t>(bytes));
+    }
+  }
+
   /// `call` is the function of the program, for the log.
   Result<Ended> end_key(gmm::GlobalAddress atkey, std::string_view call);
   bool is_released(const Ended& region);
@@ -73,6 +84,7 @@ class OwnRegions {
   gma::Engine& engine_;
   TransportSet& transports_;
   gma::WaitHost& wait_host_;
+  Counters* counters_ = nullptr;  ///< Null: this rank counts nothing.
   MemoryMap memory_map_;
   std::mutex mutex_;  ///< Guards ending_.
   /// Regions that try_remove() has not finished with.

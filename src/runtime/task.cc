@@ -67,6 +67,7 @@ Status Task::open(const NetTransportFactory& make_net_transport) {
   const protocol::HostHeader& header = segment_.header();
   segment_.record(slot_).os_pid.store(static_cast<std::uint32_t>(::getpid()),
                                       std::memory_order_relaxed);
+  begin_to_count();
   waits_.enter(protocol::WaitKind::kInit, protocol::kNoSlot);
   if (const Status status = check_sizes(settings_, header);
       status != Status::kOk) {
@@ -88,6 +89,21 @@ Status Task::open(const NetTransportFactory& make_net_transport) {
     return status;
   }
   return open_engine();
+}
+
+/// The launcher gives the segment counters if its own ACP_COUNTERS is 1.
+void Task::begin_to_count() {
+  if (settings_.number(SettingId::kCounters) == 0) {
+    return;
+  }
+  if (segment_.header().counter_bytes == 0) {
+    log_warning(
+        "ACP_COUNTERS=1 has no effect: the launcher has set no memory aside "
+        "for counters; give it ACP_COUNTERS=1, too");
+    return;
+  }
+  counters_ = std::make_unique<Counters>(segment_, slot_, settings_);
+  waits_.count_by(*counters_);
 }
 
 /// The network comes before the host's transport, which has as many colors.
@@ -159,6 +175,10 @@ Status Task::open_engine() {
                 *bootstrap_);
   own_regions_.emplace(*keys_, *engine_, *transports_, *progress_,
                        header.key_entries - gmm::kFirstUserKey);
+  if (counters_ != nullptr) {
+    counted_ways_.emplace(segment_, engine_->space(), *engine_, *transports_);
+    own_regions_->count_by(*counters_);
+  }
   own_regions_->add_library_memory();
   return Status::kOk;
 }
@@ -316,6 +336,9 @@ Status Task::leave() {
     return met;
   }
   progress_->stop();
+  if (counters_ != nullptr) {
+    counters_->end();
+  }
   sync_->log_counts();
   log_held_lines();
   segment_.record(slot_).state.store(
@@ -445,6 +468,9 @@ void Task::take_new_rank(gmm::Rank rank) {
   const protocol::HostHeader& header = segment_.header();
   engine_->reset(rank);
   own_regions_->forget_all();
+  if (counters_ != nullptr) {
+    counters_->forget_ranks();
+  }
   sync_->reset();
   clear_memory(space().my_slice() + header.starter_offset,
                header.starter_bytes);

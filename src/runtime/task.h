@@ -18,6 +18,8 @@
 #include "gmm/key_table.h"
 #include "protocol/host_segment.h"
 #include "runtime/bootstrap.h"
+#include "runtime/counted_ways.h"
+#include "runtime/counters.h"
 #include "runtime/modules.h"
 #include "runtime/network_choice.h"
 #include "runtime/own_regions.h"
@@ -103,6 +105,11 @@ class Task {
 
   gmm::ThreadWaker& waker() noexcept { return *doorbell_; }
 
+  /// Null unless ACP_COUNTERS is 1; then counted_ways() exists as well.
+  Counters* counters() noexcept { return counters_.get(); }
+
+  CountedWays& counted_ways() noexcept { return *counted_ways_; }
+
   std::uint32_t procs() const noexcept { return segment_.header().procs; }
 
   /// The network transport; null where ranks need none.
@@ -134,6 +141,7 @@ class Task {
   /// Ends this process with status 1, after its lines have been delivered.
   [[noreturn]] static void end_process();
   Status open(const NetTransportFactory& make_net_transport);
+  void begin_to_count();
   Status open_transports(const NetTransportFactory& make_net_transport);
   Status open_engine();
   void watch_neighbor();
@@ -163,7 +171,8 @@ class Task {
   Modules& modules_;
   const protocol::HostSegment& segment_;
   std::uint32_t slot_;  ///< Slot of this process in the host segment.
-  WaitRecord waits_;    ///< Its first wait is acp_init.
+  std::unique_ptr<Counters> counters_;  ///< Null: this rank counts nothing.
+  WaitRecord waits_;                    ///< Its first wait is acp_init.
   Renumbering renumbering_;
   std::unique_ptr<shm::DoorbellSocket> doorbell_;
   std::unique_ptr<gmm::KeyTable> keys_;
@@ -174,6 +183,7 @@ class Task {
   std::unique_ptr<Progress> progress_;
   std::optional<gma::Engine> engine_;  ///< Never moves: parts point to it.
   std::unique_ptr<agent::Agent> agent_;
+  std::optional<CountedWays> counted_ways_;  ///< Empty without counters_.
   std::optional<Sync> sync_;
   std::optional<OwnRegions> own_regions_;
 };

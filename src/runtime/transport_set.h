@@ -68,6 +68,9 @@ class TransportSet final : public gma::Endpoints,
   bool arm();
   void disarm();
 
+  /// The transport that leads to a process; null: none does. Any thread.
+  transport::Transport* transport_to(transport::ProcId proc) const;
+
   bool has_net() const noexcept { return net_ != nullptr; }
 
   transport::Transport* net() const noexcept { return net_.get(); }
@@ -92,8 +95,6 @@ class TransportSet final : public gma::Endpoints,
                   std::span<const std::byte> bytes) override;
   void on_posted_done(std::uint64_t token) override;
   void on_peer_failed(transport::ProcId peer, std::string_view why) override;
-  transport::Transport* transport_to(transport::ProcId proc) const;
-
   void list_all();
 
   const protocol::HostSegment& segment_;

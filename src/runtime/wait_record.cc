@@ -25,7 +25,10 @@ std::uint32_t this_thread() noexcept {
 
 void WaitRecord::enter(protocol::WaitKind kind, std::uint32_t peer) {
   const std::lock_guard lock(mutex_);
-  waits_.push_back({kind, peer, this_thread(), gma::call_name()});
+  waits_.push_back({kind, peer, this_thread(), gma::call_name(), {}});
+  if (counters_ != nullptr) {
+    note_begin(waits_.back());
+  }
   publish();
 }
 
@@ -34,9 +37,28 @@ void WaitRecord::leave() {
   const auto mine = std::ranges::find(waits_.rbegin(), waits_.rend(),
                                       this_thread(), &Wait::thread);
   if (mine != waits_.rend()) {
+    const Wait ended = *mine;
     waits_.erase(std::prev(mine.base()));
+    if (counters_ != nullptr) {
+      note_end(ended);
+    }
   }
   publish();
+}
+
+void WaitRecord::note_begin(Wait& wait) noexcept {
+  wait.began = SteadyClock().now();
+  if (waits_.size() == 1) {
+    counters_->begin_waiting(wait.began);
+  }
+}
+
+void WaitRecord::note_end(const Wait& wait) {
+  const TimePoint now = SteadyClock().now();
+  if (waits_.empty()) {
+    counters_->end_waiting(now);
+  }
+  counters_->note_wait(wait.kind, wait.name, wait.peer, now - wait.began);
 }
 
 /// Relaxed stores: acprun reads the record at any time and for people, and

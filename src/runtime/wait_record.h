@@ -7,7 +7,9 @@
 #include <mutex>
 #include <vector>
 
+#include "base/clock.h"
 #include "protocol/host_segment.h"
+#include "runtime/counters.h"
 
 namespace acp::runtime {
 
@@ -16,6 +18,10 @@ namespace acp::runtime {
 class WaitRecord {
  public:
   explicit WaitRecord(protocol::ProcRecord& record) : record_(record) {}
+
+  /// From now on `counters` gets the time of each wait. It has to outlive the
+  /// waits. Before the first wait.
+  void count_by(Counters& counters) noexcept { counters_ = &counters; }
 
   /// The calling thread begins a wait. `peer` is a rank or protocol::kNoSlot.
   void enter(protocol::WaitKind kind, std::uint32_t peer);
@@ -28,12 +34,16 @@ class WaitRecord {
     std::uint32_t peer;
     std::uint32_t thread;  ///< The kernel's number of it.
     const char* name;      ///< The function that the program has called.
+    TimePoint began;       ///< Set only if counters_ is.
   };
 
   void publish();
+  void note_begin(Wait& wait) noexcept;
+  void note_end(const Wait& wait);
 
   protocol::ProcRecord& record_;  ///< Its fields of waits are written here.
-  std::mutex mutex_;              ///< Guards waits_ and shown_name_.
+  Counters* counters_ = nullptr;  ///< Null: the clock is never read.
+  std::mutex mutex_;              ///< Guards the rest, and counters of waits.
   std::vector<Wait> waits_;       ///< In order of their beginnings.
   /// The name in the record. Names are literals and seldom change, so a pointer
   /// tells whether the record has to be written.

@@ -50,6 +50,7 @@ enum class SettingId : std::uint8_t {
   kUdpSilence,
   kUdpFaults,
   kStats,
+  kCounters,
   kVerbsDevices,
   kVerbsRails,
   kVerbsAtomics,

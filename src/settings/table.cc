@@ -90,6 +90,9 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "launch is appended, as in FILE.3. Written in acp_finalize, and when "
          "a "
          "peer is lost. Empty: none."},
+        {"ACP_COUNTERS", "", SettingKind::kNumber, "0", "", 0, 1,
+         "Whether ranks count what they move to each peer and how long they "
+         "wait in each call, for acprun --stats, which sets it to 1."},
         {"ACP_VERBS_DEVICES", "", SettingKind::kText, "", "", 0, 0,
          "RDMA devices for ib, separated by commas, one color each: mlx5_0; "
          "with a port: mlx5_1:2; by an interface, an address or a subnet of "

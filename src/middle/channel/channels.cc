@@ -8,6 +8,7 @@
 
 #include "acp/malloc.h"
 #include "base/immortal.h"
+#include "base/message_count.h"
 #include "middle/channel/handles.h"
 #include "middle/log.h"
 #include "middle/malloc/allocate_for.h"
@@ -178,6 +179,7 @@ RequestHandle Channels::post(Way way,
   if (is_receive) {
     end->receiver->post(*request);
   } else {
+    count_message(static_cast<std::uint32_t>(end->receiving_rank), size);
     end->sender->post(*request);
   }
   if (request->state == RequestState::kPending ||
