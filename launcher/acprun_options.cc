@@ -26,6 +26,19 @@ EarlyExit error(std::string text) {
   return {kStatusLauncher, std::move(text)};
 }
 
+/// Sets ACP_COUNTERS=1, once.
+std::optional<EarlyExit> count_in_ranks(Options& options) {
+  if (options.settings.number(SettingId::kCounters) == 1) {
+    return std::nullopt;
+  }
+  if (options.settings.set(SettingId::kCounters, "1", SettingSource::kOption) !=
+      Status::kOk) {
+    return error("");
+  }
+  options.setting_variables.emplace_back("ACP_COUNTERS=1");
+  return std::nullopt;
+}
+
 std::optional<EarlyExit> take_procs(const std::string& value,
                                     Options& options) {
   std::uint32_t procs = 0;
@@ -59,6 +72,21 @@ std::optional<EarlyExit> take_nodefile(const std::string& value,
   }
   options.nodefile = value;
   return std::nullopt;
+}
+
+/// The ranks count for any of the forms.
+std::optional<EarlyExit> take_stats(const std::string& value,
+                                    Options& options) {
+  constexpr std::string_view kJson = "json:";
+  if (value.empty()) {
+    options.stats = true;
+  } else if (value.starts_with(kJson) && value.size() > kJson.size()) {
+    options.stats_file = value.substr(kJson.size());
+  } else {
+    return error(fmt::format(
+        "--stats={}: must be json:FILE, or without a value", value));
+  }
+  return count_in_ranks(options);
 }
 
 /// Older scripts size the data library's starter memory for the older library.
@@ -410,13 +438,18 @@ constexpr std::array<OptionRow, 31> kRows = {{
      .target = &Options::grace},
 
     {.name = "--stats",
-     .summary = "Print what udp has sent and received, at the end",
-     .manual = "Prints a table at the end of the job. It has the packets and "
-               "bytes that each rank has sent and received over UDP, and the "
-               "share that was sent again. It also has the packets that were "
-               "dropped, and the longest round trip. `ACP_STATS=FILE` writes "
-               "more, for each peer.",
-     .target = &Options::stats},
+     .kind = Kind::kFlagOrText,
+     .argument = "json:FILE",
+     .summary = "Count, and print what the ranks moved and waited for at the "
+                "end, or write it as JSON",
+     .manual = "Sets `ACP_COUNTERS=1` for the ranks, and prints tables at the "
+               "end of the job. They have what each rank has moved, by way, "
+               "how long it has waited in which function, and its memory. "
+               "Another table has the packets that each rank has sent and "
+               "received over UDP, and the share that was sent again. "
+               "`--stats=json:FILE` writes all counters into a file, also "
+               "those of each peer. `ACP_STATS=FILE` writes more about UDP.",
+     .target = take_stats},
     {.name = "--dry-run",
      .summary = "Print the plan, start nothing",
      .manual = "Prints the plan and starts nothing.",

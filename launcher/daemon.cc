@@ -267,6 +267,14 @@ class Daemon {
                                             : std::vector<RankLook>{}));
   }
 
+  /// The counts are final: the ranks have ended.
+  void send_counts() {
+    send_looks(kLastLook);
+    if (!part_ || !has_started_) return;
+    for (const RankCounters& one : part_->counters())
+      send(HostMessageType::kCounters, 0, encode_counters(one));
+  }
+
   /// A host whose ranks have not started yet is done at once.
   void end(const HostMessage& order) {
     if (!part_ || is_part_done_) {
@@ -323,7 +331,7 @@ class Daemon {
     if (is_part_done_ && !has_said_done_ &&
         (!output_ || output_->is_flushed())) {
       has_said_done_ = true;
-      if (orders_ && orders_->report_traffic) send_looks(kLastLook);
+      if (orders_ && orders_->report_traffic) send_counts();
       send(HostMessageType::kDone);
     }
     if (heartbeat_.is_word_due(now)) send(HostMessageType::kAlive);

@@ -27,7 +27,7 @@ namespace acp::launcher {
 
 /// Raised when a message changes. acprun and a daemon with different numbers
 /// refuse each other.
-inline constexpr std::uint32_t kDaemonProtocol = 7;
+inline constexpr std::uint32_t kDaemonProtocol = 8;
 inline constexpr std::uint32_t kHostMagic = 0x41504341;
 inline constexpr std::size_t kHostHeaderBytes = 40;
 /// The longest text. Tables, and the program that --preload copies, travel in
@@ -77,6 +77,8 @@ enum class HostMessageType : std::uint16_t {
   kHostLost,      ///< text: how the connection to the host's daemon ended.
   kDone,          ///< The host has no process of the job left.
   kNetwork,       ///< text: HostNetwork, before the first kStarted.
+  kCounters,      ///< text: RankCounters of a rank, before kDone. Sent with
+                  ///< HostOrders::report_traffic.
 
   // In both directions.
   kAlive = 128,  ///< A sign of life.

@@ -216,6 +216,16 @@ std::vector<RankLook> HostPart::look() const {
   return look_at_ranks(bootstrap_.segment(), pids_);
 }
 
+std::vector<RankCounters> HostPart::counters() const {
+  std::vector<RankCounters> all;
+  for (std::uint32_t slot = 0; slot < ranks_.size(); ++slot) {
+    if (auto one = read_counters(bootstrap_.segment(), slot)) {
+      all.push_back(std::move(*one));
+    }
+  }
+  return all;
+}
+
 // --- orders ----------------------------------------------------------------
 
 /// Orders to ranks go through their bootstrap, and orders to processes through

@@ -18,6 +18,7 @@
 #include "launcher/host_work.h"
 #include "launcher/keeper_connection.h"
 #include "launcher/output.h"
+#include "launcher/rank_counters.h"
 #include "launcher/rank_look.h"
 #include "launcher/rank_streams.h"
 #include "protocol/host_segment.h"
@@ -59,6 +60,9 @@ class HostPart {
   Heartbeat::Clock::time_point next_word() const { return next_word_; }
 
   std::vector<RankLook> look() const;
+
+  /// The counters of each rank that counts. Reads much: for the end of the job.
+  std::vector<RankCounters> counters() const;
 
   /// The keeper, and with it every rank, has ended.
   bool is_gone() const noexcept { return is_gone_; }

@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,7 @@
 #include "launcher/program_pieces.h"
 #include "launcher/rank_hosts.h"
 #include "launcher/rank_set.h"
+#include "launcher/report_maker.h"
 #include "launcher/route.h"
 #include "launcher/summary.h"
 #include "launcher/time_limits.h"
@@ -54,6 +56,7 @@ using std::chrono::milliseconds;
 /// The longest turn of the loop while a slow reader of the output has a limit.
 constexpr milliseconds kOutputTick{500};
 constexpr milliseconds kForEver{-1};
+constexpr std::string_view kGoodEnd = "every rank has ended with status 0";
 
 Verdict without_rank(Cause cause, std::int64_t value, std::uint32_t pid = 0) {
   return {cause, kNoRank, pid, value, {}, {}};
@@ -80,6 +83,7 @@ class Job {
                    [this](const HostMessage& message) { order(message); }),
         round_(plan.hosts.size()),
         traffic_(plan.options.procs, plan.hosts),
+        report_(plan),
         view_maker_(join_texts(plan.options.command, " "),
                     plan.options.procs,
                     plan.hosts,
@@ -115,7 +119,8 @@ class Job {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     const auto identity = protocol::make_job_identity();
     if (!identity.ok()) return identity.status();
-    Status status = loop_.open();
+    Status status = report_.open();
+    if (status == Status::kOk) status = loop_.open();
     if (status == Status::kOk) {
       status = loop_.watch(signals_.fd(), EPOLLIN, [this] { take_signals(); });
     }
@@ -220,6 +225,9 @@ class Job {
         bootstrap_.pass_on_card(std::move(report));
         break;
       case HostMessageType::kLooks: take_looks(report); break;
+      case HostMessageType::kCounters:
+        report_.take_counters(report.text);
+        break;
       case HostMessageType::kOutput: take_output(report); break;
       case HostMessageType::kSay: output_.say(report.text); break;
       case HostMessageType::kInputTaken: input_.note_taken(report.value); break;
@@ -248,6 +256,7 @@ class Job {
   void take_start(const HostMessage& report) {
     bootstrap_.note_start(report.rank,
                           static_cast<std::uint32_t>(report.value));
+    report_.note_start(report.rank, report.text);
     if (!plan_.options.verbose) return;
     const std::string where =
         plan_.has_other_hosts() ? " on " + host_name_of(report.host) : "";
@@ -575,7 +584,7 @@ class Job {
     input_.stop();
     if (!verdict_.is_set()) {
       show_end(part_ ? part_->look() : std::vector<RankLook>{},
-               "every rank has ended with status 0");
+               std::string(kGoodEnd));
     }
     await_daemons();
     connections_.kill();
@@ -583,7 +592,7 @@ class Job {
     end_descendants(older_children_, JobVerdict::kKeeperLimit, own_keeper());
     output_.finish_reading();
     if (part_) traffic_.note(part_->look(), hosts_);
-    if (plan_.options.stats) output_.say(traffic_table(traffic_.rows()));
+    report_counts();
     if (verdict_.is_set() && verdict_.get().cause != Cause::kOutputClosed) {
       const bool has_line = !plan_.options.stats && has_losses(traffic_.rows());
       output_.say(summarize(verdict_.get(), where_it_failed(), waits(),
@@ -597,6 +606,19 @@ class Job {
       loop_.turn(has_limit ? kOutputTick : kForEver);
     }
     return verdict_.is_set() ? exit_status(verdict_.get()) : 0;
+  }
+
+  void report_counts() {
+    if (!plan_.orders.report_traffic) return;
+    if (part_) report_.note_counters(part_->counters());
+    const bool has_failed = verdict_.is_set();
+    const std::string tables = report_.finish(
+        has_failed ? exit_status(verdict_.get()) : 0,
+        has_failed ? describe_end(verdict_.get(), where_it_failed(), waits())
+                   : std::string(kGoodEnd));
+    if (plan_.options.stats) {
+      output_.say(tables + traffic_table(traffic_.rows()));
+    }
   }
 
   /// Daemons send output without the number of its rank.
@@ -645,6 +667,7 @@ class Job {
   LookRound round_;                     ///< The watchdog and viewers get it.
   std::vector<RankLook> looks_at_end_;  ///< Since the verdict.
   JobTraffic traffic_;                  ///< The newest look of a host decides.
+  ReportMaker report_;                  ///< Keeps nothing without --stats.
   ViewMaker view_maker_;
   ViewServer views_{loop_, [this] {
                       return view_maker_.job(Clock::now());

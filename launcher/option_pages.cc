@@ -43,6 +43,9 @@ std::string wrap(std::string_view text,
 /// "-np N", "--acp-nprocs=N", "--tag": a name with one dash takes a blank.
 std::string with_argument(std::string_view name, const OptionRow& row) {
   if (row.kind == OptionKind::kFlag) return std::string(name);
+  if (row.kind == OptionKind::kFlagOrText) {
+    return fmt::format("{}[={}]", name, row.argument);
+  }
   const char* between = name.starts_with("--") ? "=" : " ";
   return fmt::format("{}{}{}", name, between, row.argument);
 }
@@ -127,6 +130,12 @@ std::string completion_of_value(const OptionRow& row) {
       return fmt::format("    {}) compgen -d -- \"$2\" ;;\n", names);
     case OptionKind::kCommand:
       return fmt::format("    {}) compgen -c -- \"$2\" ;;\n", names);
+    case OptionKind::kFlagOrText: {
+      const std::string_view begin =
+          row.argument.substr(0, row.argument.find(':') + 1);
+      return fmt::format("    {}) compgen -f -P '{}' -- \"${{2#{}}}\" ;;\n",
+                         names, begin, begin);
+    }
     default: return "";
   }
 }
@@ -252,7 +261,9 @@ std::string bash_completion(const OptionTable& table) {
     std::vector<std::string_view> own = names_of(row);
     names.insert(names.end(), own.begin(), own.end());
     values += completion_of_value(row);
-    if (row.kind == OptionKind::kFlag) continue;
+    if (row.kind == OptionKind::kFlag || row.kind == OptionKind::kFlagOrText) {
+      continue;
+    }
     with_value.insert(with_value.end(), own.begin(), own.end());
     const auto old_names = split_text(row.old_names, ' ');
     with_value.insert(with_value.end(), old_names.begin(), old_names.end());

@@ -57,6 +57,11 @@ EarlyExit unknown_option(const OptionTable& table, std::string_view name) {
   return launcher_error(fmt::format("{} is no option; {}", name, advice));
 }
 
+/// Whether the option may stand without a value.
+bool is_flag(const OptionRow& row) {
+  return row.kind == OptionKind::kFlag || row.kind == OptionKind::kFlagOrText;
+}
+
 /// Walks over the words; each step takes one option. Used for one command line,
 /// by one thread.
 class Parser {
@@ -101,6 +106,8 @@ class Parser {
         error_ = launcher_error(fmt::format("{} takes no value", name));
     } else if (has_value) {
       value = word.substr(equals + 1);
+    } else if (row->kind == OptionKind::kFlagOrText) {
+      // The next word is the program, or another option.
     } else if (next_ < words_.size()) {
       value = words_[next_++];
     } else {
@@ -110,7 +117,7 @@ class Parser {
   }
 
   void add(const OptionRow& row, std::string_view name, std::string value) {
-    if (row.kind != OptionKind::kFlag && row.repeat == OptionRepeat::kRefused) {
+    if (!is_flag(row) && row.repeat == OptionRepeat::kRefused) {
       for (const GivenOption& earlier : parsed_.options) {
         if (earlier.row != &row) continue;
         error_ = launcher_error(fmt::format("{} is given twice, as {} and {}",
@@ -170,6 +177,9 @@ std::string describe_form(const OptionRow& row) {
     case OptionKind::kSeconds: form = "seconds, like 5 or 0.5"; break;
     case OptionKind::kAssignment: form = "NAME=VALUE"; break;
     case OptionKind::kRankList: form = "a list like 0,2-3"; break;
+    case OptionKind::kFlagOrText:
+      form = fmt::format("{}, or without a value", row.argument);
+      break;
     default: form = row.argument;
   }
   return row.needs.empty() ? form
@@ -197,8 +207,8 @@ bool has_form(const OptionRow& row, const std::string& value) {
 std::optional<EarlyExit> check(const GivenOption& given,
                                const ParsedWords& parsed) {
   const OptionRow& row = *given.row;
-  const bool may_be_empty = row.kind == OptionKind::kFlag ||
-                            std::holds_alternative<SettingId>(row.target);
+  const bool may_be_empty =
+      is_flag(row) || std::holds_alternative<SettingId>(row.target);
   if (given.value.empty() && !may_be_empty) {
     return launcher_error(fmt::format("{} needs a value", row.name));
   }

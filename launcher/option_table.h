@@ -32,7 +32,8 @@ enum class OptionGroup : std::uint8_t {
 /// The form of a value. The parser checks it, and the completion offers
 /// values of it.
 enum class OptionKind : std::uint8_t {
-  kFlag,  ///< No value.
+  kFlag,        ///< No value.
+  kFlagOrText,  ///< "--name", or "--name=VALUE". May be given several times.
   kText,
   kChoice,      ///< One of choices_of(row).
   kSeconds,     ///< "5" or "0.5".

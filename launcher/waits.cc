@@ -55,7 +55,12 @@ void split_name(std::string& name, std::uint32_t& peer) {
   name.resize(at);
 }
 
-/// The public function that waits in this way; "" for kNothing.
+bool is_wait(std::uint32_t wait_kind) {
+  return wait_kind != static_cast<std::uint32_t>(WaitKind::kNothing);
+}
+
+}  // namespace
+
 const char* function_of(std::uint32_t wait_kind) {
   switch (static_cast<WaitKind>(wait_kind)) {
     case WaitKind::kNothing: return "";
@@ -69,12 +74,6 @@ const char* function_of(std::uint32_t wait_kind) {
   }
   return "";
 }
-
-bool is_wait(std::uint32_t wait_kind) {
-  return wait_kind != static_cast<std::uint32_t>(WaitKind::kNothing);
-}
-
-}  // namespace
 
 WaitedCall waited_call(const RankLook& look) {
   if (!is_wait(look.wait_kind)) return {};

@@ -31,6 +31,10 @@ struct WaitedCall {
 
 WaitedCall waited_call(const RankLook& look);
 
+/// The public function that waits in this way (protocol::WaitKind); "" for
+/// kNothing.
+const char* function_of(std::uint32_t wait_kind);
+
 /// Returns "waiting in acp_sync", "in acp_init", or "" for kNothing. `name` is
 /// the function that the program called; "" where the kind of the wait names
 /// it.

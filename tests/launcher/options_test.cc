@@ -114,6 +114,29 @@ TEST_CASE("options: an option beats the environment", "[launcher][options]") {
   CHECK(options.setting_variables == Words{"ACP_STARTER_MEMORY=8K"});
 }
 
+TEST_CASE("options: --stats makes ranks count", "[launcher][options]") {
+  Options options = parse_good_line({"--stats", "prog"});
+  CHECK(options.stats);
+  CHECK(options.stats_file.empty());
+  CHECK(options.settings.number(SettingId::kCounters) == 1);
+  CHECK(options.setting_variables == Words{"ACP_COUNTERS=1"});
+  CHECK(options.command == Words{"prog"});
+
+  options = parse_good_line({"--stats=json:a=b", "--stats", "prog", "--stats"},
+                            {{"ACP_COUNTERS", "0"}});
+  CHECK(options.stats);
+  CHECK(options.stats_file == "a=b");
+  CHECK(options.setting_variables == Words{"ACP_COUNTERS=1"});
+  CHECK(options.command == Words{"prog", "--stats"});
+  CHECK_FALSE(parse_good_line({"--stats=json:f", "prog"}).stats);
+
+  for (const char* bad : {"--stats=f", "--stats=json:", "--stats=table"}) {
+    const auto exit = std::get<EarlyExit>(parse_line({bad, "prog"}));
+    CHECK(exit.text.find("must be json:FILE, or without a value") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("options: --env reaches our own settings, too",
           "[launcher][options]") {
   const Options options =

@@ -22,7 +22,7 @@ in_help=$("$acprun" --help | grep -oE '^  -[a-z-]+( [A-Z]+)?(, -[a-z-]+)?' |
   tr ',' '\n' | sed -E 's/^ *//; s/ .*//' | sort)
 # Names with one dash beside -h, -np and -v, and four with two, are of older scripts:
 # --help and the completion do not offer them.
-in_manual=$(grep -A1 '^\.TP' "$pages/acprun.1" | grep -oE '\\fB[^ =\\]*(\\-[^ =\\]*)+' |
+in_manual=$(grep -A1 '^\.TP' "$pages/acprun.1" | grep -oE '\\fB[^ =[\\]*(\\-[^ =[\\]*)+' |
   sed 's/\\fB//; s/\\-/-/g' | sort)
 in_completion=$(sed -n "s/.*local options='\(.*\)'/\1/p" "$pages/acprun" |
   tr ' ' '\n' | sort)

@@ -100,7 +100,8 @@ set(HEAVY_json_LIGHT "nlohmann/json_fwd.hpp")
 set(HEAVY_json_FILES "^tools/acp_info/(main|json|job|job_report)\\.cc$"
   "^tools/acp_perf/(compare|report)\\.cc$"
   "^tools/acp_top/json\\.cc$"
-  "^tests/multiproc/statistics_test\\.cc$"
+  "^launcher/report_json\\.cc$"
+  "^tests/multiproc/(counted_traffic|counters_test|statistics_test)\\.cc$"
   "^tests/tools/(info|perf_compare|perf_report|top_json)_test\\.cc$")
 set(HEAVY_json_INSTEAD "headers include <nlohmann/json_fwd.hpp>")
 set(HEAVY_regex_HEADERS "^regex$")
