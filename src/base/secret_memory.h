@@ -11,7 +11,9 @@
 //   4. Bytes that are given back are wiped first.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <type_traits>
 
@@ -25,31 +27,26 @@ std::byte* take_secret_memory(std::size_t bytes);
 /// take_secret_memory(). Thread-safe.
 void return_secret_memory(std::byte* at, std::size_t bytes) noexcept;
 
-/// Clears the registers in which functions of ciphers and memcpy have parts of
-/// keys. Otherwise the first call of a function of a shared library may save
-/// them on the stack.
-inline void clear_vector_registers() noexcept {
-#if defined(__x86_64__)
-  asm volatile(
-      "pxor %%xmm0, %%xmm0\n\tpxor %%xmm1, %%xmm1\n\t"
-      "pxor %%xmm2, %%xmm2\n\tpxor %%xmm3, %%xmm3\n\t"
-      "pxor %%xmm4, %%xmm4\n\tpxor %%xmm5, %%xmm5\n\t"
-      "pxor %%xmm6, %%xmm6\n\tpxor %%xmm7, %%xmm7\n\t"
-      "pxor %%xmm8, %%xmm8\n\tpxor %%xmm9, %%xmm9\n\t"
-      "pxor %%xmm10, %%xmm10\n\tpxor %%xmm11, %%xmm11\n\t"
-      "pxor %%xmm12, %%xmm12\n\tpxor %%xmm13, %%xmm13\n\t"
-      "pxor %%xmm14, %%xmm14\n\tpxor %%xmm15, %%xmm15" ::
-          : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
-            "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
-            "xmm15");
-#endif
-}
+/// Clears all vector registers of this processor. Functions of ciphers and
+/// memcpy leave parts of keys there. Otherwise the first call of a function of
+/// a shared library may save them on the stack.
+void clear_vector_registers() noexcept;
 
 /// Copies a secret, and leaves no part of it in a register.
 void copy_secret(void* to, const void* from, std::size_t bytes) noexcept;
 
-/// Wipes 16 KiB of the stack of this thread below the caller's frame, where
-/// functions that have returned may have left keys.
+/// Wipes `kBytes` of the stack of this thread below the caller's frame, where
+/// functions that have returned may have left keys. Not inlined: the room has
+/// to lie where their frames lay.
+template <std::size_t kBytes>
+[[gnu::noinline]] void wipe_frames() noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): old bytes go
+  std::array<std::byte, kBytes> room;
+  ::explicit_bzero(room.data(), room.size());
+}
+
+/// Clears the registers, and wipes 16 KiB below the caller's frame, after
+/// functions whose frames have not been measured.
 void wipe_stack() noexcept;
 
 /// Wipes an array in secret memory and gives it back.

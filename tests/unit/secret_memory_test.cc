@@ -132,4 +132,60 @@ TEST_CASE("secret memory: it is there where no memory may be locked",
         }) == 0);
 }
 
+#if defined(__x86_64__)
+
+namespace {
+
+/// Fills registers 0, 15, 16 and 31 with ones, calls clear_vector_registers(),
+/// and returns what they have then. The last two need AVX-512. The call leaves
+/// the 128 bytes below the stack pointer alone, which the compiler may use.
+[[gnu::target("avx512f")]] std::array<std::uint8_t, 256> cleared_zmm() {
+  std::array<std::uint8_t, 256> left;
+  asm volatile(
+      "vpternlogd $0xff, %%zmm0, %%zmm0, %%zmm0\n\t"
+      "vmovdqa64 %%zmm0, %%zmm15\n\tvmovdqa64 %%zmm0, %%zmm16\n\t"
+      "vmovdqa64 %%zmm0, %%zmm31\n\t"
+      "lea -128(%%rsp), %%rsp\n\tcall *%1\n\tlea 128(%%rsp), %%rsp\n\t"
+      "vmovdqu64 %%zmm0, (%0)\n\tvmovdqu64 %%zmm15, 64(%0)\n\t"
+      "vmovdqu64 %%zmm16, 128(%0)\n\tvmovdqu64 %%zmm31, 192(%0)\n\t"
+      "vzeroupper"
+      :
+      : "b"(left.data()), "r"(&clear_vector_registers)
+      : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10",
+        "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+        "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
+        "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23",
+        "xmm24", "xmm25", "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31");
+  return left;
+}
+
+[[gnu::target("avx")]] std::array<std::uint8_t, 64> cleared_ymm() {
+  std::array<std::uint8_t, 64> left;
+  asm volatile(
+      "vcmptrueps %%ymm0, %%ymm0, %%ymm0\n\tvmovdqa %%ymm0, %%ymm15\n\t"
+      "lea -128(%%rsp), %%rsp\n\tcall *%1\n\tlea 128(%%rsp), %%rsp\n\t"
+      "vmovdqu %%ymm0, (%0)\n\tvmovdqu %%ymm15, 32(%0)\n\tvzeroupper"
+      :
+      : "b"(left.data()), "r"(&clear_vector_registers)
+      : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10",
+        "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+        "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+  return left;
+}
+
+}  // namespace
+
+// memcpy of the C library uses as many registers as the processor has, and as
+// many bits of each.
+TEST_CASE("secret memory: every vector register is cleared", "[base][secret]") {
+  if (__builtin_cpu_supports("avx")) {
+    CHECK(cleared_ymm() == std::array<std::uint8_t, 64>{});
+  }
+  if (__builtin_cpu_supports("avx512vl")) {
+    CHECK(cleared_zmm() == std::array<std::uint8_t, 256>{});
+  }
+}
+
+#endif
+
 }  // namespace acp
