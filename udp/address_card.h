@@ -7,7 +7,7 @@
 //          5  u8  colors     1 .. kMaxColors
 //          6  u16 datagram   largest datagram that is sent and taken, bytes
 //          8  u8  Security, equal in all processes
-//          9  u8  1: this processor has AES instructions
+//          9  u8  1: this process has AES-256-GCM
 //         10  per color: its address, kAddressBytes, and u16 the second port
 //             that its datagrams come from
 #pragma once

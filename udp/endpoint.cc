@@ -118,8 +118,9 @@ Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
 /// No message can follow in the datagram, so data in place must fill most of
 /// it.
 bool Endpoint::suits_in_place(std::span<const std::byte> data) const noexcept {
-  return shared_.guard.takes_tail() && data.size() >= kMinInPlaceBytes &&
-         data.size() > (path_.most_bytes - kOverhead) / 2;
+  return data.size() >= kMinInPlaceBytes &&
+         data.size() > (path_.most_bytes - kOverhead) / 2 &&
+         shared_.guard.takes_tail(path_.cipher);
 }
 
 Status Endpoint::send_in_place(

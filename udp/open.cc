@@ -162,6 +162,14 @@ Result<std::unique_ptr<UdpTransport>> UdpTransport::open(
   std::unique_ptr<DatagramSocket> socket = std::move(opened).value();
   UdpOptions settled = options;
   settled.security = *security;
+  if (*security != Security::kOff) {
+    const auto aes =
+        choose_aes_gcm(sockets.tags, sockets.module_folders, sockets.warnings);
+    if (!aes.ok()) {
+      return aes.status();
+    }
+    settled.aes = *aes;
+  }
   for (const LocalAddress& each : *addresses) {
     settled.color_texts.push_back(describe(each));
   }

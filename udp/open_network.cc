@@ -53,11 +53,15 @@ Result<std::unique_ptr<transport::Transport>> open_network(
       std::chrono::seconds(settings.number(SettingId::kUdpSilence));
   options.ranks_per_core =
       (header.local_procs + header.cores - 1) / std::max(header.cores, 1U);
+  const bool is_first_of_host = context.segment.slot_of_proc(context.proc) == 0;
   auto opened = UdpTransport::open(
       options,
       {settings.text(SettingId::kUdpInterfaces),
        settings.text(SettingId::kUdpFaults), header.route_to.data(),
-       settings.text(SettingId::kUdpSecurity), header.why_no_route.data()},
+       settings.text(SettingId::kUdpSecurity), header.why_no_route.data(),
+       settings.text(SettingId::kUdpTags),
+       settings.text(SettingId::kModulePath),
+       is_first_of_host ? Warnings::kOn : Warnings::kOff},
       *clock);
   return transport::publish(context, std::move(opened));
 }

@@ -1,6 +1,11 @@
-// Tags and encryption, by libsodium and XXH3. Called with packets that Endpoint
-// has encoded and UdpTransport has decoded; touches nothing but their bytes.
+// Tags and encryption: AES-256-GCM by the library that the constructor got,
+// ChaCha20-Poly1305 by libsodium, checksums by XXH3. Called with packets that
+// Endpoint has encoded and UdpTransport has decoded; touches nothing but their
+// bytes.
 #include "udp/packet_guard.h"
+
+#include <fmt/core.h>
+#include <sodium.h>
 
 #include <algorithm>
 #include <array>
@@ -28,19 +33,24 @@ std::size_t body_offset(const PacketHeader& header) noexcept {
   return kMinPacketBytes + ((header.flags & kFlagSack) != 0 ? kSackBytes : 0);
 }
 
+using transport::AesGcm;
+
+/// A schedule begins at a multiple of this.
+constexpr std::size_t kLine = 64;
+
+static_assert(std::tuple_size_v<AesGcm::Nonce> ==
+              crypto_aead_chacha20poly1305_ietf_NPUBBYTES);
+static_assert(std::tuple_size_v<AesGcm::Tag> == kTagBytes);
+
 /// Source and destination with 24 bits each, then txno with 48. Two packets
 /// never have the same one with the same key: a color has a key of its own, and
 /// a stream counts its transmissions.
-using Nonce = std::array<unsigned char, 12>;
-static_assert(Nonce().size() == crypto_aead_aes256gcm_NPUBBYTES);
-static_assert(Nonce().size() == crypto_aead_chacha20poly1305_ietf_NPUBBYTES);
-
-Nonce nonce_of(const PacketHeader& header) noexcept {
+AesGcm::Nonce nonce_of(const PacketHeader& header) noexcept {
   std::array<std::byte, 16> bytes{};
   store_little(bytes.data(), std::uint64_t{header.source} |
                                  std::uint64_t{header.destination} << 24);
   store_little(bytes.data() + 6, header.txno);
-  Nonce nonce;
+  AesGcm::Nonce nonce;
   std::memcpy(nonce.data(), bytes.data(), nonce.size());
   return nonce;
 }
@@ -49,25 +59,17 @@ unsigned char* raw(std::byte* bytes) noexcept {
   return reinterpret_cast<unsigned char*>(bytes);
 }
 
-/// Bytes below a caller's frame that the functions of the library use, rounded
-/// up: 432 as measured with AES, where round keys are among them, and 2,168
-/// with ChaCha20, which wipes its own state.
-constexpr std::size_t kAesFrameBytes = 768;
-constexpr std::size_t kChaChaFrameBytes = 2560;
-
-/// Wipes the frames of functions that have returned, and the registers that had
-/// round keys. Not inlined: the room has to lie where those frames lay.
-template <std::size_t kBytes>
-[[gnu::noinline]] void wipe_traces() noexcept {
-  clear_vector_registers();
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): old bytes go
-  std::array<std::byte, kBytes> room;
-  ::explicit_bzero(room.data(), room.size());
+const unsigned char* raw(const std::byte* bytes) noexcept {
+  return reinterpret_cast<const unsigned char*>(bytes);
 }
 
-void wipe_traces_of(Cipher cipher) noexcept {
-  cipher == Cipher::kAes256Gcm ? wipe_traces<kAesFrameBytes>()
-                               : wipe_traces<kChaChaFrameBytes>();
+/// Bytes below a caller's frame that libsodium's ChaCha20-Poly1305 uses,
+/// rounded up: 2,168 as measured. It wipes its own state.
+constexpr std::size_t kChaChaFrameBytes = 2560;
+
+[[gnu::always_inline]] inline void wipe_chacha() noexcept {
+  clear_vector_registers();
+  wipe_frames<kChaChaFrameBytes>();
 }
 
 /// Writes the key where it stays: it has no copy elsewhere.
@@ -93,31 +95,30 @@ std::string_view name_of(Cipher cipher, Security security) noexcept {
   return "";
 }
 
-/// The library looks at the processor once, in sodium_init.
-bool has_aes() noexcept {
-  return sodium_init() >= 0 && crypto_aead_aes256gcm_is_available() != 0;
-}
-
-/// Both ciphers get keys where the CPU has AES: the peer decides which one it
-/// can open. Each color has keys of its own, so equal numbers of transmissions
-/// in two colors never share a nonce under one key. The functions of the
-/// library may leave a key on the stack, which is wiped.
+/// Both ciphers get keys where this process has AES-256-GCM: the peer decides
+/// which one it can open. Each color has keys of its own, so equal numbers of
+/// transmissions in two colors never share a nonce under one key. The functions
+/// of the library may leave a key on the stack, which is wiped.
 PacketGuard::PacketGuard(Security security,
                          const Secret* secret,
-                         transport::Color colors)
-    : security_(security) {
+                         transport::Color colors,
+                         const AesGcm* aes)
+    : security_(security), aes_(aes) {
   if (security == Security::kOff) {
     return;
   }
   ACP_ASSERT(sodium_init() >= 0 && secret != nullptr);
-  has_aes_ = has_aes();
-  keys_ = make_secret_array<ColorKeys>(colors);
+  chacha_keys_ = make_secret_array<Key>(colors);
+  if (aes_ != nullptr) {
+    schedule_bytes_ = (aes_->schedule_bytes() + kLine - 1) / kLine * kLine;
+    schedules_ = make_secret_array<std::byte>(colors * schedule_bytes_);
+  }
   const SecretArray<Key> key = make_secret_array<Key>(1);
   for (transport::Color color = 0; color < colors; ++color) {
-    derive(*secret, kFirstChaChaKey + color, keys_[color].chacha);
-    if (has_aes_) {
+    derive(*secret, kFirstChaChaKey + color, chacha_keys_[color]);
+    if (aes_ != nullptr) {
       derive(*secret, kFirstAesKey + color, key[0]);
-      (void)crypto_aead_aes256gcm_beforenm(&keys_[color].aes, key[0].data());
+      aes_->expand(key[0], schedules_.get() + color * schedule_bytes_);
     }
   }
   wipe_stack();
@@ -131,8 +132,25 @@ Cipher PacketGuard::cipher_with(bool peer_has_aes) const noexcept {
   if (security_ == Security::kOff) {
     return Cipher::kChecksum;
   }
-  return peer_has_aes && has_aes_ ? Cipher::kAes256Gcm
-                                  : Cipher::kChaCha20Poly1305;
+  return peer_has_aes && aes_ != nullptr ? Cipher::kAes256Gcm
+                                         : Cipher::kChaCha20Poly1305;
+}
+
+std::string PacketGuard::describe() const {
+  const Cipher cipher = cipher_with(true);
+  const std::string_view name = name_of(cipher, security_);
+  return cipher == Cipher::kAes256Gcm
+             ? fmt::format("{} by {}", name, aes_->library())
+             : std::string(name);
+}
+
+bool PacketGuard::takes_tail(Cipher cipher) const noexcept {
+  switch (cipher) {
+    case Cipher::kChecksum: return true;
+    case Cipher::kAes256Gcm: return aes_->takes_pieces();
+    case Cipher::kChaCha20Poly1305: return false;
+  }
+  return false;
 }
 
 Datagram PacketGuard::seal(Cipher cipher,
@@ -143,8 +161,10 @@ Datagram PacketGuard::seal(Cipher cipher,
   if (cipher == Cipher::kChecksum) {
     return seal_checksum(head, tail);
   }
-  ACP_ASSERT(tail.empty());
-  return seal_secret(cipher, color, header, head);
+  ACP_ASSERT(tail.empty() || takes_tail(cipher));
+  return security_ == Security::kEncrypt
+             ? seal_encrypted(cipher, color, header, head, tail)
+             : seal_auth(cipher, color, header, head, tail);
 }
 
 Datagram PacketGuard::seal_checksum(std::span<std::byte> head,
@@ -162,35 +182,55 @@ std::span<std::byte> PacketGuard::room_for(std::size_t bytes) noexcept {
   return room;
 }
 
-/// The tag covers the whole packet with a zero tag. With encryption the payload
-/// goes to ciphertext_: the fragment keeps the plain bytes, which a
-/// retransmission encrypts under another nonce.
-Datagram PacketGuard::seal_secret(Cipher cipher,
-                                  transport::Color color,
-                                  const PacketHeader& header,
-                                  std::span<std::byte> head) noexcept {
-  const bool is_encrypted = security_ == Security::kEncrypt;
-  const std::size_t clear = is_encrypted ? body_offset(header) : head.size();
-  std::span<std::byte> packet = head;
-  if (is_encrypted) {
-    packet = room_for(head.size());
-    std::memcpy(packet.data(), head.data(), clear);
-  }
+/// The tag covers the whole packet with a zero tag.
+Datagram PacketGuard::seal_auth(Cipher cipher,
+                                transport::Color color,
+                                const PacketHeader& header,
+                                std::span<std::byte> head,
+                                std::span<const std::byte> tail) noexcept {
   const Nonce nonce = nonce_of(header);
-  std::array<unsigned char, kTagBytes> tag{};
-  unsigned char* out = raw(packet.data() + clear);
-  const unsigned char* plain = raw(head.data() + clear);
-  const std::size_t plain_bytes = head.size() - clear;
+  Tag tag{};
   if (cipher == Cipher::kAes256Gcm) {
-    (void)crypto_aead_aes256gcm_encrypt_detached_afternm(
-        out, tag.data(), nullptr, plain, plain_bytes, raw(packet.data()), clear,
-        nullptr, nonce.data(), &keys_[color].aes);
+    const std::array<AesGcm::Piece, 2> pieces = {head, tail};
+    tag = aes_->tag(schedule_of(color), nonce,
+                    std::span(pieces).first(tail.empty() ? 1 : 2));
   } else {
     (void)crypto_aead_chacha20poly1305_ietf_encrypt_detached(
-        out, tag.data(), nullptr, plain, plain_bytes, raw(packet.data()), clear,
-        nullptr, nonce.data(), keys_[color].chacha.data());
+        raw(head.data() + head.size()), raw(tag.data()), nullptr, nullptr, 0,
+        raw(head.data()), head.size(), nullptr, nonce.data(),
+        chacha_keys_[color].data());
+    wipe_chacha();
   }
-  wipe_traces_of(cipher);
+  std::memcpy(tag_of(head).data(), tag.data(), tag.size());
+  return {head, tail};
+}
+
+/// The payload goes to ciphertext_: the fragment and the program's memory keep
+/// the plain bytes, which a retransmission encrypts under another nonce.
+/// Header, zero tag and bitmap stay plain, and the tag covers them, too.
+Datagram PacketGuard::seal_encrypted(Cipher cipher,
+                                     transport::Color color,
+                                     const PacketHeader& header,
+                                     std::span<const std::byte> head,
+                                     std::span<const std::byte> tail) noexcept {
+  const std::size_t clear_bytes = body_offset(header);
+  const AesGcm::Piece clear = head.first(clear_bytes);
+  const std::array<AesGcm::Piece, 2> plain = {head.subspan(clear_bytes), tail};
+  const std::span<std::byte> packet = room_for(head.size() + tail.size());
+  std::memcpy(packet.data(), clear.data(), clear_bytes);
+  std::byte* const out = packet.data() + clear_bytes;
+  const Nonce nonce = nonce_of(header);
+  Tag tag{};
+  if (cipher == Cipher::kAes256Gcm) {
+    tag = aes_->seal(schedule_of(color), nonce, clear,
+                     std::span(plain).first(tail.empty() ? 1 : 2), out);
+  } else {
+    (void)crypto_aead_chacha20poly1305_ietf_encrypt_detached(
+        raw(out), raw(tag.data()), nullptr, raw(plain[0].data()),
+        plain[0].size(), raw(clear.data()), clear_bytes, nullptr, nonce.data(),
+        chacha_keys_[color].data());
+    wipe_chacha();
+  }
   std::memcpy(tag_of(packet).data(), tag.data(), tag.size());
   return {packet, {}};
 }
@@ -217,7 +257,7 @@ bool PacketGuard::is_of_job(transport::Color color,
   const auto is_made_with = [&](Cipher cipher) {
     return open_secret(cipher, color, header, datagram, Wanted::kVerdict);
   };
-  return (has_aes_ && is_made_with(Cipher::kAes256Gcm)) ||
+  return (aes_ != nullptr && is_made_with(Cipher::kAes256Gcm)) ||
          is_made_with(Cipher::kChaCha20Poly1305);
 }
 
@@ -230,28 +270,39 @@ bool PacketGuard::open_secret(Cipher cipher,
                               std::span<std::byte> datagram,
                               Wanted wanted) noexcept {
   const std::span<std::byte, kTagBytes> in_packet = tag_of(datagram);
-  std::array<unsigned char, kTagBytes> tag{};
+  Tag tag{};
   std::memcpy(tag.data(), in_packet.data(), tag.size());
   std::memset(in_packet.data(), 0, in_packet.size());
   const std::size_t clear =
       security_ == Security::kEncrypt ? body_offset(header) : datagram.size();
-  const Nonce nonce = nonce_of(header);
-  const unsigned char* body = raw(datagram.data() + clear);
-  const std::size_t body_bytes = datagram.size() - clear;
-  // The library only verifies when it has no buffer for the payload.
-  unsigned char* out =
-      wanted == Wanted::kPayload ? raw(datagram.data() + clear) : nullptr;
-  const int result =
-      cipher == Cipher::kAes256Gcm
-          ? crypto_aead_aes256gcm_decrypt_detached_afternm(
-                out, nullptr, body, body_bytes, tag.data(),
-                raw(datagram.data()), clear, nonce.data(), &keys_[color].aes)
-          : crypto_aead_chacha20poly1305_ietf_decrypt_detached(
-                out, nullptr, body, body_bytes, tag.data(),
-                raw(datagram.data()), clear, nonce.data(),
-                keys_[color].chacha.data());
-  wipe_traces_of(cipher);
+  const bool is_good = is_authentic(cipher, color, nonce_of(header), datagram,
+                                    clear, tag, wanted);
   std::memcpy(in_packet.data(), tag.data(), tag.size());
+  return is_good;
+}
+
+/// The first `clear` bytes of the datagram are plain.
+bool PacketGuard::is_authentic(Cipher cipher,
+                               transport::Color color,
+                               const Nonce& nonce,
+                               std::span<std::byte> datagram,
+                               std::size_t clear,
+                               const Tag& tag,
+                               Wanted wanted) const noexcept {
+  const AesGcm::Piece plain = datagram.first(clear);
+  const std::span<std::byte> body = datagram.subspan(clear);
+  const bool opens = wanted == Wanted::kPayload && !body.empty();
+  if (cipher == Cipher::kAes256Gcm) {
+    const std::byte* const schedule = schedule_of(color);
+    return opens ? aes_->open(schedule, nonce, plain, body, tag)
+                 : aes_->check(schedule, nonce, plain, body, tag);
+  }
+  // libsodium only verifies when it has no buffer for the payload.
+  const int result = crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+      opens ? raw(body.data()) : nullptr, nullptr, raw(body.data()),
+      body.size(), raw(tag.data()), raw(plain.data()), plain.size(),
+      nonce.data(), chacha_keys_[color].data());
+  wipe_chacha();
   return result == 0;
 }
 

@@ -3,29 +3,27 @@
 // docs/udp_wire.md has the keys, the nonces and the threats.
 #pragma once
 
-#include <sodium.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/secret_memory.h"
 #include "protocol/host_segment.h"
+#include "transport/aes_gcm.h"
 #include "transport/transport.h"
 #include "udp/datagram_socket.h"
 #include "udp/packet.h"
 #include "udp/security.h"
+#include "udp/sodium_aes_gcm.h"
 
 namespace acp::udp {
 
 /// "AES-256-GMAC", for messages to the user.
 std::string_view name_of(Cipher cipher, Security security) noexcept;
-
-/// Whether this processor has the instructions that kAes256Gcm needs.
-bool has_aes() noexcept;
 
 /// One thread at a time; the engine's mutex sees to that.
 class PacketGuard {
@@ -36,19 +34,28 @@ class PacketGuard {
   static constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
 
   /// Derives one key for each color and cipher, into secret memory. `secret` is
-  /// not kept; it may be null with kOff.
-  PacketGuard(Security security, const Secret* secret, transport::Color colors);
+  /// not kept; it may be null with kOff. `aes` is null where this process has
+  /// no AES-256-GCM.
+  PacketGuard(Security security,
+              const Secret* secret,
+              transport::Color colors,
+              const transport::AesGcm* aes = sodium_aes_gcm());
   PacketGuard(const PacketGuard&) = delete;
   PacketGuard& operator=(const PacketGuard&) = delete;
   ~PacketGuard() = default;
 
   Security security() const noexcept { return security_; }
 
-  /// The cipher towards a peer that has AES instructions or not.
+  /// The cipher towards a peer that has AES-256-GCM or not.
   Cipher cipher_with(bool peer_has_aes) const noexcept;
 
-  /// Whether seal() takes a tail. The ciphers of the library read one piece.
-  bool takes_tail() const noexcept { return security_ == Security::kOff; }
+  /// The cipher towards a peer like this process, and the library that makes
+  /// it: "AES-256-GMAC by libsodium 1.0.18".
+  std::string describe() const;
+
+  /// Whether seal() takes a tail with this cipher. Some libraries read one
+  /// piece.
+  bool takes_tail(Cipher cipher) const noexcept;
 
   /// Completes a packet: `head` is what encode_packet returned for `header`,
   /// and `tail` ends its payload. Returns the datagram to send. It may lie in a
@@ -76,21 +83,26 @@ class PacketGuard {
                  std::span<std::byte> datagram) noexcept;
 
  private:
-  using Key = std::array<unsigned char, 32>;
+  using Key = transport::AesGcm::Key;
+  using Nonce = transport::AesGcm::Nonce;
+  using Tag = transport::AesGcm::Tag;
 
-  /// The keys of a color. The AES key has the form that AES-GCM uses for each
-  /// packet, and the key itself begins it. It is all zeros without AES.
-  struct alignas(16) ColorKeys {
-    crypto_aead_aes256gcm_state aes;
-    Key chacha;
-  };
+  const std::byte* schedule_of(transport::Color color) const noexcept {
+    return schedules_.get() + color * schedule_bytes_;
+  }
 
   Datagram seal_checksum(std::span<std::byte> head,
                          std::span<const std::byte> tail) noexcept;
-  Datagram seal_secret(Cipher cipher,
-                       transport::Color color,
-                       const PacketHeader& header,
-                       std::span<std::byte> head) noexcept;
+  Datagram seal_auth(Cipher cipher,
+                     transport::Color color,
+                     const PacketHeader& header,
+                     std::span<std::byte> head,
+                     std::span<const std::byte> tail) noexcept;
+  Datagram seal_encrypted(Cipher cipher,
+                          transport::Color color,
+                          const PacketHeader& header,
+                          std::span<const std::byte> head,
+                          std::span<const std::byte> tail) noexcept;
 
   /// The result of open_secret(): the payload, or only whether it is authentic.
   enum class Wanted : std::uint8_t { kPayload, kVerdict };
@@ -100,17 +112,26 @@ class PacketGuard {
                    const PacketHeader& header,
                    std::span<std::byte> datagram,
                    Wanted wanted) noexcept;
+  bool is_authentic(Cipher cipher,
+                    transport::Color color,
+                    const Nonce& nonce,
+                    std::span<std::byte> datagram,
+                    std::size_t clear,
+                    const Tag& tag,
+                    Wanted wanted) const noexcept;
 
   std::span<std::byte> room_for(std::size_t bytes) noexcept;
 
   // The constructor alone writes these fields.
   Security security_;
-  bool has_aes_ = false;  ///< There are AES keys.
+  const transport::AesGcm* aes_;  ///< Null: no AES-256-GCM here.
   TailHash tail_hash_;
-  SecretArray<ColorKeys> keys_;  ///< By color; null with kOff.
+  // Null with kOff, and the schedules also without AES-256-GCM.
+  std::size_t schedule_bytes_ = 0;  ///< Bytes for each color, rounded up to 64.
+  SecretArray<std::byte> schedules_;  ///< Keys of AES-256-GCM, by color.
+  SecretArray<Key> chacha_keys_;      ///< By color.
 
-  /// Results of seal() with kEncrypt, which writes them under the engine's
-  /// mutex.
+  /// Results of seal() with kEncrypt. Written by seal_encrypted().
   std::vector<std::byte> ciphertext_;
   /// Where the next one begins. Written by room_for().
   std::size_t ciphertext_at_ = 0;

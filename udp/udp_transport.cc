@@ -84,7 +84,10 @@ UdpTransport::UdpTransport(UdpOptions options,
     : options_(std::move(options)),
       socket_(std::move(socket)),
       pool_(options_.datagram_bytes, pool_fragments(options_)),
-      guard_(options_.security, options_.secret, colors_of(*socket_)),
+      guard_(options_.security,
+             options_.secret,
+             colors_of(*socket_),
+             options_.aes),
       shared_{.socket = *socket_,
               .clock = clock,
               .pool = pool_,
@@ -112,13 +115,13 @@ UdpTransport::UdpTransport(UdpOptions options,
   card.colors = colors_of(*socket_);
   card.datagram_bytes = static_cast<std::uint16_t>(options_.datagram_bytes);
   card.security = options_.security;
-  card.has_aes = has_aes();
+  card.has_aes = options_.aes != nullptr;
   std::copy(addresses.begin(), addresses.end(), card.addresses.begin());
   std::ranges::copy(socket_->send_ports(), card.send_ports.begin());
   card_bytes_ = encode_card(card, card_);
   capabilities_.colors = card.colors;
   log(LogLevel::kDebug, "udp: packets {} ({})", text_of(options_.security),
-      name_of(guard_.cipher_with(card.has_aes), options_.security));
+      guard_.describe());
 }
 
 /// Runs in acp_finalize. Tests read counts of this line by the words around
@@ -420,10 +423,8 @@ std::string UdpTransport::describe_color(transport::Color color) const {
                                              : std::string();
 }
 
-/// The cipher is the one between two processes like this one.
 std::string UdpTransport::protection() const {
-  return fmt::format("{} ({})", text_of(options_.security),
-                     name_of(guard_.cipher_with(has_aes()), options_.security));
+  return fmt::format("{} ({})", text_of(options_.security), guard_.describe());
 }
 
 TimePoint UdpTransport::next_deadline() const noexcept {

@@ -16,6 +16,7 @@
 #include "transport/peer_name.h"
 #include "transport/transport.h"
 #include "udp/address_card.h"
+#include "udp/aes_choice.h"
 #include "udp/datagram_socket.h"
 #include "udp/endpoint.h"
 #include "udp/endpoint_table.h"
@@ -39,6 +40,9 @@ struct UdpOptions {
   std::vector<std::string> color_texts{};
   /// Keys are derived from it, in the constructor. Null with kOff only.
   const protocol::JobSecret* secret = nullptr;
+  /// AES-256-GCM of this process; null: it has none, and its packets have tags
+  /// by ChaCha20-Poly1305. open() sets it.
+  const transport::AesGcm* aes = sodium_aes_gcm();
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it in each color, within a call into the transport.
   std::function<Result<std::span<const std::byte>>(transport::ProcId)> card_of;
@@ -71,6 +75,10 @@ struct SocketOptions {
   std::string route_to{};         ///< HostHeader::route_to; may be empty.
   std::string security = "auto";  ///< ACP_UDP_SECURITY.
   std::string why_no_route{};     ///< HostHeader::why_no_route; may be empty.
+  std::string tags = "auto";      ///< ACP_UDP_TAGS.
+  std::string module_folders{};   ///< ACP_MODULE_PATH; may be empty.
+  /// Whether this process warns of what concerns its whole host.
+  Warnings warnings = Warnings::kOn;
 };
 
 /// One thread at a time; the engine's mutex sees to that, and guards all

@@ -21,7 +21,8 @@ namespace acp {
 namespace {
 
 constexpr std::size_t kLine = 64;
-/// The keys of 14 colors, and the job's secret.
+/// The keys of 14 colors with libsodium or 7 with intel-ipsec-mb, and the job's
+/// secret.
 constexpr std::size_t kRunBytes = 8192;
 /// More than a function of the library of ciphers has in its frame.
 constexpr std::size_t kStackBytes = 16 << 10;

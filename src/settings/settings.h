@@ -45,6 +45,7 @@ enum class SettingId : std::uint8_t {
   kModulePath,
   kUdpInterfaces,
   kUdpSecurity,
+  kUdpTags,
   kUdpDatagram,
   kUdpWindow,
   kUdpSilence,

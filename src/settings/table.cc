@@ -69,6 +69,12 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "loopback interface, insecure everybody on the network; auto is off "
          "on "
          "loopback and auth elsewhere."},
+        {"ACP_UDP_TAGS", "", SettingKind::kChoice, "auto",
+         "auto|libsodium|ipsec-mb", 0, 0,
+         "Library that makes and checks the tags of udp packets, and encrypts "
+         "them: auto takes intel-ipsec-mb where this host has the package "
+         "acp-ipsec-mb and AES instructions, and libsodium elsewhere. Both "
+         "make equal packets."},
         {"ACP_UDP_DATAGRAM", "", SettingKind::kBytes, "0", "", 0, 65000,
          "Largest UDP payload in bytes, 576 or more; 0 takes what suits the "
          "interface."},

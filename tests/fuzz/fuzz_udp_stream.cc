@@ -361,7 +361,7 @@ class Schedule {
     std::vector<std::byte> bytes(udp::kHeadroomBytes);
     bytes.insert(bytes.end(), packet.payload.begin(), packet.payload.end());
     const auto sealed = guard_.seal(
-        guard_.cipher_with(udp::has_aes()), 0, header,
+        guard_.cipher_with(true), 0, header,
         udp::encode_packet(header, packet.sack,
                            std::span(bytes).subspan(udp::kHeadroomBytes)),
         {});

@@ -8,7 +8,7 @@
 set -eu
 build_dir=$1 work=$2 cmake=$3
 shift 3
-foreign='lib(ucp|ucs|uct|ibverbs|rdmacm|pmix)\.so'
+foreign='lib(ucp|ucs|uct|ibverbs|rdmacm|pmix|IPSec_MB)\.so'
 
 fail() {
   echo "FAILED: $1" >&2

@@ -305,6 +305,9 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     options.procs = plan.procs;
     options.epoch = kEpoch;
     options.security = plan.security;
+    if (!plan.aes.empty()) {
+      options.aes = plan.aes[std::min<std::size_t>(proc, plan.aes.size() - 1)];
+    }
     options.first_grant = plan.first_grant;
     options.window_bytes = plan.window_bytes;
     options.secret = &kSecret;

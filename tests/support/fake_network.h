@@ -205,6 +205,9 @@ struct FakeJobPlan {
   std::uint32_t ranks_per_core = 1;
   Duration silence = std::chrono::seconds(10);
   udp::Security security = udp::Security::kOff;
+  /// UdpOptions::aes by process; the last one for those beyond. Empty: the
+  /// default of UdpOptions.
+  std::vector<const transport::AesGcm*> aes{};
   std::uint64_t first_grant = std::uint64_t{1} << 20;
   std::uint64_t window_bytes = 0;  ///< A stream's; 0: found by its path.
   udp::PathPlan path{};  ///< Applied by a FaultySocket of each process.

@@ -18,6 +18,7 @@
 #include "protocol/host_segment.h"
 #include "rdma_ports.h"
 #include "settings/networks.h"
+#include "tags.h"
 #include "text.h"
 
 #include <nlohmann/json.hpp>
@@ -101,6 +102,22 @@ TEST_CASE("acp_info: names only networks of this build", "[info]") {
       [](const SettingFact& fact) { return fact.name == "ACP_NET"; });
   REQUIRE(net != facts.end());
   CHECK(net->choices == "auto|shm|udp|ib|ucx");
+}
+
+TEST_CASE("acp_info: says which library makes tags, and what is missing",
+          "[info]") {
+  const TagFact chosen = tag_fact("libsodium", "");
+  CHECK(chosen.library == "libsodium");
+  CHECK(chosen.is_usable);
+  CHECK(chosen.why == "ACP_UDP_TAGS=libsodium");
+  // No module lies beside this program.
+  const TagFact missing = tag_fact("auto", "/nonexistent");
+  CHECK(missing.library == "libsodium");
+  CHECK(missing.is_usable);
+  CHECK(missing.module.empty());
+  CHECK(missing.why.find("install the package acp-ipsec-mb") !=
+        std::string::npos);
+  CHECK_FALSE(tag_fact("ipsec-mb", "/nonexistent").is_usable);
 }
 
 TEST_CASE("acp_info: counts the addresses of udp as colors", "[info]") {

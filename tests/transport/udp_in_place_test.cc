@@ -14,6 +14,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/touch.h"
+#include "support/aes_libraries.h"
 #include "support/fake_network.h"
 
 namespace acp::test {
@@ -25,9 +26,20 @@ using transport::Ordering;
 
 constexpr std::size_t kData = 32'000;
 
+/// The test runs once for each protection with which data may stay in place.
 FakeJobPlan large_plan() {
+  std::vector<udp::Security> protections = {udp::Security::kOff};
   FakeJobPlan plan;
   plan.datagram_bytes = 60'000;
+  const auto& libraries = aes_libraries();
+  if (!libraries.empty() && libraries.back().aes->takes_pieces()) {
+    plan.aes = {libraries.back().aes};
+    protections.push_back(udp::Security::kAuth);
+    protections.push_back(udp::Security::kEncrypt);
+  }
+  plan.security =
+      protections[GENERATE_COPY(range(std::size_t{0}, protections.size()))];
+  UNSCOPED_INFO("packets " << udp::text_of(plan.security));
   return plan;
 }
 

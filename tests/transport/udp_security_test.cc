@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/aes_libraries.h"
 #include "support/fake_network.h"
 #include "udp/packet.h"
 #include "udp/packet_guard.h"
@@ -49,9 +50,12 @@ class NumberedStream {
   std::uint32_t arrived_ = 0;
 };
 
-FakeJobPlan plan_with(Security security) {
+/// `libraries` is 0 to 3: all pairs of two libraries for the tags of the two
+/// processes.
+FakeJobPlan plan_with(Security security, std::uint64_t libraries) {
   FakeJobPlan plan;
   plan.security = security;
+  plan.aes = {aes_of_process(libraries, 0), aes_of_process(libraries, 1)};
   return plan;
 }
 
@@ -78,9 +82,11 @@ struct Recorder {
 // The network damages packets too, and damaged ones have to be counted.
 TEST_CASE("udp security: a job works with each protection over a bad network",
           "[udp][security]") {
+  const auto libraries = GENERATE(range(0U, 4U));
+  CAPTURE(libraries);
   for (const Security security :
        {Security::kOff, Security::kAuth, Security::kEncrypt}) {
-    FakeJobPlan plan = plan_with(security);
+    FakeJobPlan plan = plan_with(security, libraries);
     plan.network.faults = {.loss = 0.1,
                            .duplicate = 0.1,
                            .reorder = 0.1,
@@ -104,8 +110,10 @@ TEST_CASE("udp security: a job works with each protection over a bad network",
 // has to be counted as replayed, and none may be answered.
 TEST_CASE("udp security: a recorded packet is not taken again",
           "[udp][security]") {
+  const auto libraries = GENERATE(range(0U, 4U));
+  CAPTURE(libraries);
   for (const Security security : {Security::kAuth, Security::kEncrypt}) {
-    FakeJob job(plan_with(security));
+    FakeJob job(plan_with(security, libraries));
     NumberedStream stream(job);
     Recorder recorder(job);
     for (int i = 0; i < 500; ++i) {
@@ -135,7 +143,9 @@ TEST_CASE("udp security: a recorded packet is not taken again",
 // The peer has to fail nevertheless.
 TEST_CASE("udp security: replays do not keep a dead peer alive",
           "[udp][security][death]") {
-  FakeJob job(plan_with(Security::kAuth));
+  const auto libraries = GENERATE(range(0U, 4U));
+  CAPTURE(libraries);
+  FakeJob job(plan_with(Security::kAuth, libraries));
   NumberedStream stream(job);
   Recorder recorder(job);
   for (int i = 0; i < 100; ++i) {
@@ -163,9 +173,11 @@ TEST_CASE("udp security: replays do not keep a dead peer alive",
 
 TEST_CASE("udp security: each address card is asked for once",
           "[udp][security]") {
+  const auto libraries = GENERATE(range(0U, 4U));
+  CAPTURE(libraries);
   for (const Security security :
        {Security::kOff, Security::kAuth, Security::kEncrypt}) {
-    FakeJobPlan plan = plan_with(security);
+    FakeJobPlan plan = plan_with(security, libraries);
     plan.fetches_cards = true;
     plan.network.faults = {
         .loss = 0.1, .duplicate = 0.1, .reorder = 0.1, .seed = 4};
@@ -185,7 +197,9 @@ TEST_CASE("udp security: each address card is asked for once",
 /// process 1 does not know yet.
 TEST_CASE("udp security: without the secret nothing is taken or asked for",
           "[udp][security]") {
-  FakeJobPlan plan = plan_with(Security::kAuth);
+  const auto libraries = GENERATE(range(0U, 4U));
+  CAPTURE(libraries);
+  FakeJobPlan plan = plan_with(Security::kAuth, libraries);
   plan.fetches_cards = true;
   FakeJob job(plan);
   NumberedStream stream(job);
@@ -218,7 +232,9 @@ TEST_CASE("udp security: without the secret nothing is taken or asked for",
 
 TEST_CASE("udp security: every changed bit of an authentic packet is noticed",
           "[udp][security]") {
-  FakeJob job(plan_with(Security::kAuth));
+  const auto libraries = GENERATE(range(0U, 4U));
+  CAPTURE(libraries);
+  FakeJob job(plan_with(Security::kAuth, libraries));
   NumberedStream stream(job);
   Recorder recorder(job);
   job.network().disconnect(1);
@@ -244,7 +260,9 @@ TEST_CASE("udp security: every changed bit of an authentic packet is noticed",
 
 TEST_CASE("udp security: processes with different protections are told so",
           "[udp][security]") {
-  FakeJob job(plan_with(Security::kAuth));
+  const auto libraries = GENERATE(range(0U, 4U));
+  CAPTURE(libraries);
+  FakeJob job(plan_with(Security::kAuth, libraries));
   VirtualClock clock;
   udp::UdpOptions options;
   options.me = 0;

@@ -1,6 +1,7 @@
 // Whole jobs of two and three processes over networks that a seed makes. These
 // have loss, damage, duplication, reordering, delays up to a second, and paths
-// whose MTU changes. The memory that the messages describe must be exact, and
+// whose MTU changes. The processes have one library for their tags, or two. The
+// memory that the messages describe must be exact, and
 // retransmissions must stay near the losses. ACP_TEST_SCALE sizes the number of
 // seeds.
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/aes_libraries.h"
 #include "support/fake_network.h"
 
 namespace acp::test {
@@ -153,6 +155,9 @@ FakeJobPlan plan_from(std::uint64_t seed) {
     plan.security = udp::Security::kEncrypt;
   }
   plan.procs = dice.hits(0.3) ? 3 : 2;
+  for (transport::ProcId proc = 0; proc < plan.procs; ++proc) {
+    plan.aes.push_back(aes_of_process(seed, proc));
+  }
   return plan;
 }
 

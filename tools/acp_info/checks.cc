@@ -12,6 +12,7 @@
 #include "probes.h"
 #include "settings/module.h"
 #include "settings/networks.h"
+#include "tags.h"
 
 namespace acp::info {
 
@@ -64,11 +65,33 @@ Check check_udp() {
           probe.detail, probe.works ? "" : "sudo ip link set lo up"};
 }
 
+const char* module_folders() {
+  const char* folders = std::getenv("ACP_MODULE_PATH");
+  return folders == nullptr ? "" : folders;
+}
+
+/// Optional, because it matters only for udp between hosts. Where the processor
+/// has no AES instructions there is nothing to mend.
+Check check_tags() {
+  const TagFact tags = tag_fact("auto", module_folders());
+  if (tags.why.empty()) {
+    return {"udp tags", CheckState::kOk, "by " + tags.library, ""};
+  }
+  const bool is_mendable =
+      tags.why.find("no AES instructions") == std::string::npos;
+  return {"udp tags", is_mendable ? CheckState::kOptional : CheckState::kOk,
+          "by libsodium: " + tags.why,
+          is_mendable
+              ? "install the package, or build ACP where libipsec-mb-dev is "
+                "installed; tags of large packets between hosts then take a "
+                "fifth of the time"
+              : ""};
+}
+
 /// Optional, because it matters only with an RDMA adapter.
 Check check_ib() {
-  const char* folders = std::getenv("ACP_MODULE_PATH");
   const LoadedModule module =
-      load_module(module_of_network("ib"), folders == nullptr ? "" : folders);
+      load_module(module_of_network("ib"), module_folders());
   if (module.table == nullptr) {
     return {"ib", CheckState::kOptional, module.why,
             "install the package, or build ACP where libibverbs-dev and "
@@ -118,8 +141,8 @@ Check check_huge_pages() {
 
 std::vector<Check> run_checks() {
   return {check_memfd(),          check_cross_memory(), check_udp(),
-          check_receive_buffer(), check_ib(),           check_locked_memory(),
-          check_huge_pages()};
+          check_receive_buffer(), check_tags(),         check_ib(),
+          check_locked_memory(),  check_huge_pages()};
 }
 
 const char* state_name(CheckState state) {

@@ -11,6 +11,7 @@
 #include "protocol/host_segment.h"
 #include "settings/module.h"
 #include "settings/networks.h"
+#include "tags.h"
 #include "transport/interfaces.h"
 
 namespace acp::info {
@@ -41,6 +42,12 @@ TransportFact udp_fact(const Settings& settings) {
     fact.is_usable &= probe.works;
     fact.detail += (fact.detail.empty() ? "" : "; ") + probe.detail;
   }
+  const TagFact tags = tag_fact(settings.text(SettingId::kUdpTags),
+                                settings.text(SettingId::kModulePath));
+  fact.is_usable &= tags.is_usable;
+  fact.detail += "; tags by " + tags.library;
+  fact.detail += tags.why.empty() ? "" : " (" + tags.why + ")";
+  fact.module = tags.module;
   return fact;
 }
 

@@ -72,13 +72,15 @@ set(LAYERS public base status settings protocol transport self shm ${networks} g
 
 # Foreign headers that only some files may include: a name for the message, the
 # headers, the files.
-set(FOREIGN rdma ucx pmix curses sockets)
+set(FOREIGN rdma ucx pmix ipsec_mb curses sockets)
 set(FOREIGN_rdma_HEADERS "^(infiniband|rdma)/")
 set(FOREIGN_rdma_FILES "^(verbs/|tools/acp_perf/rdma_(library|loop)\\.|tools/acp_info/rdma_limits\\.)")
 set(FOREIGN_ucx_HEADERS "^(ucp|ucs|uct)/")
 set(FOREIGN_ucx_FILES "^(src/transport/ucx/|tools/acp_perf/ucp_|tools/acp_info/probe_ucx\\.)")
 set(FOREIGN_pmix_HEADERS "^pmix")
 set(FOREIGN_pmix_FILES "^src/runtime/pmix/")
+set(FOREIGN_ipsec_mb_HEADERS "^intel-ipsec-mb\\.h")
+set(FOREIGN_ipsec_mb_FILES "^udp/ipsec_mb/")
 set(FOREIGN_curses_HEADERS "^n?curses")
 set(FOREIGN_curses_FILES "^tools/acp_top/screen\\.")
 set(FOREIGN_sockets_HEADERS "^(sys/socket\\.h|sys/un\\.h|netinet/|arpa/|netdb\\.h)")

@@ -24,6 +24,7 @@ class Acp(CMakePackage):
 
     variant("verbs", default=True, description="RDMA devices: InfiniBand and RoCE")
     variant("ucx", default=False, description="The networks of UCX")
+    variant("ipsec_mb", default=False, description="Faster tags of UDP on x86-64")
     variant("pmix", default=False, description="Start under mpirun and srun with PMIx")
     variant("fortran", default=False, description="Fortran modules and acpfc")
     variant("python", default=False, description="The Python package acp")
@@ -41,6 +42,8 @@ class Acp(CMakePackage):
     depends_on("rdma-core", when="+verbs")
     depends_on("ucx@1.13:", when="+ucx")
     depends_on("pmix@4:", when="+pmix")
+    depends_on("intel-ipsec-mb@1.3:1", when="+ipsec_mb")
+    conflicts("+ipsec_mb", when="target=aarch64:", msg="The module is for x86-64")
     depends_on("mpi@3.1:", when="+hmpi")
     extends("python@3.9:", when="+python")
     depends_on("py-numpy", type=("build", "run"), when="+python")
@@ -53,7 +56,7 @@ class Acp(CMakePackage):
             return "ON" if self.spec.satisfies("+" + name) else "OFF"
 
         args = [self.define("ACP_BUILD_TESTS", False)]
-        for name in ("verbs", "ucx", "pmix", "fortran", "python"):
+        for name in ("verbs", "ucx", "pmix", "ipsec_mb", "fortran", "python"):
             args.append(self.define("ACP_" + name.upper(), wanted(name)))
         # HMPI is built for each MPI whose compiler is named so, and for no other.
         for mpi in ("openmpi", "mpich"):
