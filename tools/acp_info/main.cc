@@ -147,7 +147,7 @@ std::vector<std::string> own_words(int argc, char** argv) {
 int run(int argc, char** argv) {
   set_log_prefix("acp_info");
   Options options;
-  CLI::App app("What ACP is and can do on this machine.");
+  CLI::App app("What ACP is and can do on this machine.", "acp_info");
   add_options(app, options);
   try {
     app.parse(own_words(argc, argv));

@@ -69,7 +69,8 @@ Parsed parse_options(int argc, const char* const* argv) {
   std::string sweep;
   CLI::App app(
       "Measures the basic layer: acprun -np 2 acp_perf. Every figure stands "
-      "beside a raw one of the same machine and run.");
+      "beside a raw one of the same machine and run.",
+      "acp_perf");
   app.add_option("--time-ms", options.time_ms, "Milliseconds for each row")
       ->check(CLI::Range(1, 600'000));
   app.add_option("--rounds", options.rounds,

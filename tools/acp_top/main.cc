@@ -147,8 +147,8 @@ int run(int argc, char** argv) {
   Options options;
   CLI::App app(
       "Shows what the ranks of a running job do, and who waits for "
-      "whom.");
-  app.name("acp_top");
+      "whom.",
+      "acp_top");
   add_options(app, options);
   try {
     app.parse(argc, argv);
