@@ -89,6 +89,12 @@ std::optional<EarlyExit> take_stats(const std::string& value,
   return count_in_ranks(options);
 }
 
+std::optional<EarlyExit> take_report(const std::string& value,
+                                     Options& options) {
+  options.report_page = value;
+  return count_in_ranks(options);
+}
+
 /// Older scripts size the data library's starter memory for the older library.
 /// This library has the heap instead, which must not get smaller than its
 /// default.
@@ -450,6 +456,17 @@ constexpr std::array<OptionRow, 31> kRows = {{
                "`--stats=json:FILE` writes all counters into a file, also "
                "those of each peer. `ACP_STATS=FILE` writes more about UDP.",
      .target = take_stats},
+    {.name = "--report",
+     .kind = Kind::kFile,
+     .argument = "FILE",
+     .summary = "Write a page for a browser about what the ranks moved and "
+                "waited for",
+     .manual = "Makes the ranks count as `--stats` does, and writes an HTML "
+               "page at the end of the job. The page shows the traffic between "
+               "ranks, their waits, the slowest ranks, packets that were sent "
+               "again, processors, memory and settings. It is one file, which "
+               "loads nothing else.",
+     .target = take_report},
     {.name = "--dry-run",
      .summary = "Print the plan, start nothing",
      .manual = "Prints the plan and starts nothing.",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -156,7 +157,7 @@ std::string quantile_table(std::vector<Row> rows) {
     std::ranges::stable_sort(rows, {}, figure.of);
     const auto at = [&](double fraction) {
       const auto index = static_cast<std::size_t>(
-          fraction * static_cast<double>(rows.size() - 1) + 0.5);
+          std::lround(fraction * static_cast<double>(rows.size() - 1)));
       return figure.of(rows[index]);
     };
     text += line(fmt::format(

@@ -43,6 +43,9 @@ struct JobReport {
 /// The report as JSON, as docs/observability.md describes it. Pure.
 std::string report_as_json(const JobReport& report);
 
+/// A page that shows the report in a browser, without any other file. Pure.
+std::string report_as_page(const JobReport& report);
+
 /// The tables that `acprun --stats` prints about counters. Pure.
 std::string counters_table(const JobReport& report);
 

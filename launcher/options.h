@@ -33,8 +33,9 @@ struct Options {
   std::vector<std::string> environment;  ///< "NAME=value".
   Binding binding = Binding::kAuto;
   bool report_bindings = false;
-  bool stats = false;      ///< Print tables of counters at the end.
-  std::string stats_file;  ///< Write them there as JSON; "": nowhere.
+  bool stats = false;       ///< Print tables of counters at the end.
+  std::string report_page;  ///< Write a page about the job there; "": nowhere.
+  std::string stats_file;   ///< Write them there as JSON; "": nowhere.
   bool oversubscribe = false;
   bool tag = false;
   bool dry_run = false;

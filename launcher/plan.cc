@@ -130,7 +130,8 @@ HostOrders make_orders(const Options& options,
   orders.input_rank = options.reads_stdin ? 0 : UINT32_MAX;
   orders.binding = options.binding;
   orders.report_bindings = options.report_bindings;
-  orders.report_traffic = options.stats || !options.stats_file.empty();
+  orders.report_traffic = options.stats || !options.stats_file.empty() ||
+                          !options.report_page.empty();
   orders.tag = options.tag;
   orders.output_window = output_window(hosts.size());
   return orders;

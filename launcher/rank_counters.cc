@@ -24,9 +24,9 @@ namespace {
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 std::int64_t now_ns() {
-  return std::chrono::nanoseconds(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  const std::chrono::nanoseconds since_start =
+      std::chrono::steady_clock::now().time_since_epoch();
+  return since_start.count();
 }
 
 std::uint64_t at_least_zero(std::int64_t value) {
@@ -54,6 +54,7 @@ std::vector<PeerCount> peers_of(CounterPart& part, std::uint32_t procs) {
     by_peer[row.proc.load(kRelaxed)].add(ops_of(row));
   }
   std::vector<PeerCount> peers;
+  peers.reserve(by_peer.size());
   for (const auto& [peer, ops] : by_peer)
     peers.push_back({peer, ops});
   return peers;

@@ -24,6 +24,14 @@ std::vector<ChangedSetting> changed_settings(const Settings& settings) {
   return changed;
 }
 
+/// Nothing happens without a path.
+Status open_file(const std::string& path, std::optional<ReportFile>& file) {
+  if (path.empty()) return Status::kOk;
+  auto opened = ReportFile::open(path);
+  if (opened.ok()) file = std::move(*opened);
+  return opened.status();
+}
+
 }  // namespace
 
 ReportMaker::ReportMaker(const JobPlan& plan) : plan_(plan) {
@@ -41,11 +49,9 @@ ReportMaker::ReportMaker(const JobPlan& plan) : plan_(plan) {
 }
 
 Status ReportMaker::open() {
-  if (plan_.options.stats_file.empty()) return Status::kOk;
-  auto file = ReportFile::open(plan_.options.stats_file);
-  if (!file.ok()) return file.status();
-  json_ = std::move(*file);
-  return Status::kOk;
+  const Status status = open_file(plan_.options.stats_file, json_);
+  return status == Status::kOk ? open_file(plan_.options.report_page, page_)
+                               : status;
 }
 
 void ReportMaker::note_start(std::uint32_t rank, std::string_view cpus) {
@@ -72,6 +78,7 @@ std::string ReportMaker::finish(int status, std::string end) {
   report_.elapsed_s =
       std::chrono::duration<double>(Clock::now() - start_).count();
   if (json_) json_->write(report_as_json(report_));
+  if (page_) page_->write(report_as_page(report_));
   return plan_.options.stats ? counters_table(report_) : "";
 }
 

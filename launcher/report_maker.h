@@ -15,7 +15,7 @@
 namespace acp::launcher {
 
 /// Used by the thread of the event loop, which alone touches all fields. In a
-/// job without --stats it keeps nothing.
+/// job without --stats and --report it keeps nothing.
 class ReportMaker {
  public:
   using Clock = std::chrono::steady_clock;
@@ -41,7 +41,8 @@ class ReportMaker {
   const JobPlan& plan_;
   const Clock::time_point start_ = Clock::now();
   JobReport report_;
-  std::optional<ReportFile> json_;
+  std::optional<ReportFile> json_;  ///< --stats=json:FILE
+  std::optional<ReportFile> page_;  ///< --report
 };
 
 }  // namespace acp::launcher

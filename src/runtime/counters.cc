@@ -99,7 +99,7 @@ ThreadRows* rows_of_this_thread(std::uint32_t procs) {
 }
 
 std::int64_t ns_of(TimePoint time) noexcept {
-  return std::chrono::nanoseconds(time.time_since_epoch()).count();
+  return time.time_since_epoch().count();
 }
 
 /// Adds to a word that only the caller writes.
@@ -221,8 +221,7 @@ void Counters::note_wait(protocol::WaitKind kind,
   split_rank(function, peer);
   const std::size_t index = index_of_call(kind, function);
   protocol::CallCounters& row = part_.call[index];
-  const auto ns = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+  const auto ns = static_cast<std::uint64_t>(time.count());
   add(row.waits, std::uint64_t{1});
   add(row.waited_ns, ns);
   if (peer >= segment_.header().procs) {
@@ -259,9 +258,12 @@ void Counters::forget_ranks() noexcept {
     }
     // One entry for each row is enough: make_row() finds the rows by it.
     std::ranges::sort(rows->uses, {}, &ThreadRows::Use::row);
-    const auto rest =
-        std::ranges::unique(rows->uses, {}, &ThreadRows::Use::row);
-    rows->uses.erase(rest.begin(), rest.end());
+    const auto is_same = [](const ThreadRows::Use& a,
+                            const ThreadRows::Use& b) {
+      return a.row == b.row;
+    };
+    rows->uses.erase(std::unique(rows->uses.begin(), rows->uses.end(), is_same),
+                     rows->uses.end());
   }
 }
 

@@ -92,6 +92,22 @@ TEST_CASE("counters table: extremes and quantiles of 300 ranks",
   CHECK(contains(table, "acprun: direct                    45150    45150.0"));
 }
 
+TEST_CASE("report: a page has the report, and nothing in it is markup",
+          "[launcher][counters]") {
+  JobReport report = report_of(2);
+  report.program = "prog </script><!-- @REPORT@ @SCRIPT@";
+  const std::string page = report_as_page(report);
+  CHECK(contains(page, "prog \\u003c/script>\\u003c!-- @REPORT@ @SCRIPT@"));
+  CHECK(contains(page, "[1,\"direct\",\"put\",1,1000000]"));
+  CHECK_FALSE(contains(page, "@STYLE@"));
+  std::size_t scripts = 0;
+  for (std::size_t at = page.find("</script"); at != std::string::npos;
+       at = page.find("</script", at + 1)) {
+    ++scripts;
+  }
+  CHECK(scripts == 2);
+}
+
 TEST_CASE("counters table: ranks that have not counted are named",
           "[launcher][counters]") {
   JobReport report = report_of(3);

@@ -130,6 +130,11 @@ TEST_CASE("options: --stats makes ranks count", "[launcher][options]") {
   CHECK(options.command == Words{"prog", "--stats"});
   CHECK_FALSE(parse_good_line({"--stats=json:f", "prog"}).stats);
 
+  options = parse_good_line({"--report", "page.html", "prog"});
+  CHECK(options.report_page == "page.html");
+  CHECK_FALSE(options.stats);
+  CHECK(options.setting_variables == Words{"ACP_COUNTERS=1"});
+
   for (const char* bad : {"--stats=f", "--stats=json:", "--stats=table"}) {
     const auto exit = std::get<EarlyExit>(parse_line({bad, "prog"}));
     CHECK(exit.text.find("must be json:FILE, or without a value") !=

@@ -30,9 +30,9 @@ HostSegment make_segment(std::uint32_t ranks, bool has_counters) {
 }
 
 std::int64_t now_ns() {
-  return std::chrono::nanoseconds(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  const std::chrono::nanoseconds since_start =
+      std::chrono::steady_clock::now().time_since_epoch();
+  return since_start.count();
 }
 
 protocol::CounterPart& begin(const HostSegment& segment, std::uint32_t slot) {

@@ -132,7 +132,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string_view pattern = argv[1];
-  const Size size = {std::strtoull(argv[2], nullptr, 10), std::atoi(argv[3])};
+  const Size size = {std::strtoull(argv[2], nullptr, 10),
+                     static_cast<int>(std::strtol(argv[3], nullptr, 10))};
   if (pattern == "ring") {
     ring(size);
   } else if (pattern == "all_to_one") {
