@@ -26,16 +26,18 @@ EarlyExit error(std::string text) {
   return {kStatusLauncher, std::move(text)};
 }
 
-/// Sets ACP_COUNTERS=1, once.
-std::optional<EarlyExit> count_in_ranks(Options& options) {
-  if (options.settings.number(SettingId::kCounters) == 1) {
+/// Gives acprun and the ranks a setting, once.
+std::optional<EarlyExit> set_for_ranks(Options& options,
+                                       SettingId id,
+                                       const std::string& value) {
+  if (options.settings.text(id) == value) {
     return std::nullopt;
   }
-  if (options.settings.set(SettingId::kCounters, "1", SettingSource::kOption) !=
-      Status::kOk) {
+  if (options.settings.set(id, value, SettingSource::kOption) != Status::kOk) {
     return error("");
   }
-  options.setting_variables.emplace_back("ACP_COUNTERS=1");
+  options.setting_variables.push_back(fmt::format(
+      "{}={}", settings_table()[static_cast<std::size_t>(id)].name, value));
   return std::nullopt;
 }
 
@@ -86,13 +88,22 @@ std::optional<EarlyExit> take_stats(const std::string& value,
     return error(fmt::format(
         "--stats={}: must be json:FILE, or without a value", value));
   }
-  return count_in_ranks(options);
+  return set_for_ranks(options, SettingId::kCounters, "1");
+}
+
+/// Turns on the checks that a program needs while it is written.
+std::optional<EarlyExit> take_debug(const std::string& /*value*/,
+                                    Options& options) {
+  options.hang_notice = std::chrono::seconds(10);
+  auto failed = set_for_ranks(options, SettingId::kErrors, "abort");
+  return failed ? failed
+                : set_for_ranks(options, SettingId::kMallocDebug, "on");
 }
 
 std::optional<EarlyExit> take_report(const std::string& value,
                                      Options& options) {
   options.report_page = value;
-  return count_in_ranks(options);
+  return set_for_ranks(options, SettingId::kCounters, "1");
 }
 
 /// Older scripts size the data library's starter memory for the older library.
@@ -188,7 +199,7 @@ std::optional<EarlyExit> take_fan_out(const std::string& value,
   return std::nullopt;
 }
 
-constexpr std::array<OptionRow, 31> kRows = {{
+constexpr std::array<OptionRow, 33> kRows = {{
     {.name = "--acp-nprocs",
      .short_name = "-np",
      .old_names = "--acp-np -n",
@@ -443,6 +454,16 @@ constexpr std::array<OptionRow, 31> kRows = {{
                "end; 5 s without it.",
      .target = &Options::grace},
 
+    {.name = "--debug",
+     .summary = "For a program that is being written: stop at errors, and say "
+                "when it hangs",
+     .manual = "The first error ends the job, and another line has the place "
+               "of the call in the program (`ACP_ERRORS=abort`). `acp_free` "
+               "and `acp_finalize` look for wrong frees, overruns and leaks "
+               "(`ACP_MALLOC_DEBUG=on`). When no rank has got any further for "
+               "10 s, acprun prints where each rank waits. Then the job goes "
+               "on, or ends with `--watchdog`.",
+     .target = take_debug},
     {.name = "--stats",
      .kind = Kind::kFlagOrText,
      .argument = "json:FILE",

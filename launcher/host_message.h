@@ -60,7 +60,7 @@ enum class HostMessageType : std::uint16_t {
   kStarted = 64,  ///< rank; value: process id; text: its processors.
   kNotStarted,    ///< rank; value: exit status; more: process id; text: a
                   ///< reason and an advice.
-  kExited,        ///< rank; value: wait status.
+  kExited,        ///< rank; value: wait status; more: errors of the rank.
   kRankMessage,   ///< rank; value: BootstrapType; more: value; text.
   kBadMessage,    ///< rank has sent bytes that make no sense.
   kPublished,     ///< text: published table of the host.

@@ -136,7 +136,9 @@ void HostPart::take_exit(const KeeperMessage& message) {
            pids_[slot], encode_reason(failed.reason));
   }
   pids_[slot] = 0;
-  report(HostMessageType::kExited, ranks_[slot], message.value);
+  const std::uint32_t errors =
+      bootstrap_.segment().record(slot).errors.load(std::memory_order_relaxed);
+  report(HostMessageType::kExited, ranks_[slot], message.value, errors);
 }
 
 /// First notes what this host keeps of a message, and then reports it to

@@ -36,6 +36,7 @@
 #include "launcher/own_stop.h"
 #include "launcher/program_name.h"
 #include "launcher/program_pieces.h"
+#include "launcher/rank_errors.h"
 #include "launcher/rank_hosts.h"
 #include "launcher/rank_set.h"
 #include "launcher/report_maker.h"
@@ -206,6 +207,7 @@ class Job {
       case HostMessageType::kStarted: take_start(report); break;
       case HostMessageType::kNotStarted: take_failed_start(report); break;
       case HostMessageType::kExited:
+        errors_.note(report.rank, report.more);
         fail_if(
             bootstrap_.take_exit(report.rank, static_cast<int>(report.value)));
         break;
@@ -420,9 +422,21 @@ class Job {
   void see_looks() {
     if (verdict_.is_set() || !round_.is_complete()) return;
     answer_viewers();
-    if (plan_.options.watchdog.count() > 0) {
+    const Options& options = plan_.options;
+    if (options.watchdog.count() > 0) {
       fail_if(limits_->see(round_.looks(), bootstrap_.rollcall()));
+    } else if (options.hang_notice.count() > 0) {
+      tell_of_hang(limits_->see(round_.looks(), bootstrap_.rollcall()));
     }
+  }
+
+  /// Once for each time that the job stands still.
+  void tell_of_hang(const std::optional<Verdict>& hang) {
+    if (hang && !is_hang_told_) {
+      output_.say(describe_hang(
+          *hang, collect_waits(round_.looks(), bootstrap_.rollcall())));
+    }
+    is_hang_told_ = hang.has_value();
   }
 
   void answer_viewers() {
@@ -598,6 +612,8 @@ class Job {
       output_.say(summarize(verdict_.get(), where_it_failed(), waits(),
                             has_line ? traffic_line(traffic_.rows()) : "",
                             words_of_failed()));
+    } else if (!verdict_.is_set()) {
+      output_.say(errors_.line(fails_by_errors()));
     }
     while (!output_.is_flushed() &&
            Clock::now() < verdict_.give_up_output_at()) {
@@ -605,7 +621,17 @@ class Job {
           verdict_.give_up_output_at() != Clock::time_point::max();
       loop_.turn(has_limit ? kOutputTick : kForEver);
     }
-    return verdict_.is_set() ? exit_status(verdict_.get()) : 0;
+    return status();
+  }
+
+  /// A job that goes well has the status that ACP_ERRORS wants for its errors.
+  int status() const {
+    return verdict_.is_set() ? exit_status(verdict_.get())
+                             : errors_.status(fails_by_errors());
+  }
+
+  bool fails_by_errors() const {
+    return plan_.options.settings.text(SettingId::kErrors) == "fail";
   }
 
   void report_counts() {
@@ -613,9 +639,9 @@ class Job {
     if (part_) report_.note_counters(part_->counters());
     const bool has_failed = verdict_.is_set();
     const std::string tables = report_.finish(
-        has_failed ? exit_status(verdict_.get()) : 0,
-        has_failed ? describe_end(verdict_.get(), where_it_failed(), waits())
-                   : std::string(kGoodEnd));
+        status(), has_failed
+                      ? describe_end(verdict_.get(), where_it_failed(), waits())
+                      : std::string(kGoodEnd));
     if (plan_.options.stats) {
       output_.say(tables + traffic_table(traffic_.rows()));
     }
@@ -665,8 +691,10 @@ class Job {
   /// Output of hosts for which they have got no credit yet.
   std::vector<std::pair<std::uint32_t, std::int64_t>> owed_;
   LookRound round_;                     ///< The watchdog and viewers get it.
+  bool is_hang_told_ = false;           ///< Since the job stands still.
   std::vector<RankLook> looks_at_end_;  ///< Since the verdict.
   JobTraffic traffic_;                  ///< The newest look of a host decides.
+  RankErrors errors_;                   ///< Errors of ranks that have exited.
   ReportMaker report_;                  ///< Keeps nothing without --stats.
   ViewMaker view_maker_;
   ViewServer views_{loop_, [this] {

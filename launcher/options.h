@@ -45,6 +45,8 @@ struct Options {
   std::chrono::milliseconds timeout{0};
   std::chrono::milliseconds grace{5000};
   std::chrono::milliseconds watchdog{0};
+  /// Say after this time that the job stands still, and let it go on.
+  std::chrono::milliseconds hang_notice{0};
   std::chrono::milliseconds init_timeout{60'000};
   std::vector<std::string> wrap;  ///< Words before the program.
   std::optional<RankSet> wrap_ranks;

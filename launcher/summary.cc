@@ -243,6 +243,15 @@ std::string describe_end(const Verdict& verdict,
                      group, host, verdict.pid, cause);
 }
 
+std::string describe_hang(const Verdict& verdict,
+                          std::span<const RankWait> waits) {
+  return fmt::format(
+      "{0}: {1}\n{2}{0}: the job goes on; {3}\n", program_name(),
+      describe_end(verdict, "", waits), describe_others(verdict.rank, waits),
+      verdict.ranks.empty() ? "look for a call that one rank left out"
+                            : "look for who stopped it");
+}
+
 std::string summarize(const Verdict& verdict,
                       std::string_view host,
                       std::span<const RankWait> waits,

@@ -30,6 +30,11 @@ std::string summarize(const Verdict& verdict,
                       std::string_view traffic = "",
                       RankWords words = RankWords::kAbove);
 
+/// Returns the lines about a job that stands still and is let go on, with a
+/// verdict of the watchdog.
+std::string describe_hang(const Verdict& verdict,
+                          std::span<const RankWait> waits);
+
 /// Returns one clause for the ranks themselves: "rank 1 was killed by signal 9
 /// ...".
 std::string describe_end(const Verdict& verdict,

@@ -24,9 +24,10 @@ Verdict expired(Cause cause, std::chrono::milliseconds limit) {
 TimeLimits::TimeLimits(const Options& options)
     : timeout_(options.timeout),
       init_timeout_(options.init_timeout),
-      watchdog_limit_(options.watchdog),
+      watchdog_limit_(options.watchdog.count() > 0 ? options.watchdog
+                                                   : options.hang_notice),
       started_(Clock::now()),
-      watchdog_(options.watchdog),
+      watchdog_(watchdog_limit_),
       next_sight_(started_) {}
 
 std::optional<Verdict> TimeLimits::check(const Rollcall& rollcall) {

@@ -26,7 +26,7 @@ struct Counted {
   CountedKind kind;
 };
 
-/// A copy to another rank is a put to it, whatever rank its source is on. A
+/// A copy to another rank is a put to it, with its source on any rank. A
 /// copy from another rank to this one is a get. A copy inside of this rank is a
 /// put to itself.
 [[gnu::always_inline]] inline Counted see_copy(const gmm::AddressSpace& space,

@@ -1,4 +1,5 @@
-// Ends the job after a line of level error, if ACP_ERRORS asks for that.
+// After a line of level error the launcher learns of it, and the job ends if
+// ACP_ERRORS asks for that.
 #pragma once
 
 #include <string_view>

@@ -31,6 +31,7 @@ namespace {
 
 std::atomic<LogLevel> g_level{LogLevel::kWarning};
 std::atomic<ErrorAction> g_error_action{nullptr};
+std::atomic<std::uint32_t> g_errors{0};
 /// A thread is in the error action. No thread-local variable, because modules
 /// have this file, too, and static TLS is scarce where they are loaded late.
 std::atomic<bool> g_is_in_action{false};
@@ -148,6 +149,9 @@ void log_line(LogLevel level, std::string_view text) noexcept {
     if (!log_enabled(level)) return;
   }
   const int saved_errno = errno;
+  if (level == LogLevel::kError) {
+    g_errors.fetch_add(1, std::memory_order_relaxed);
+  }
   {
     keep_log_in_children();
     const std::lock_guard lock(g_mutex);
@@ -210,6 +214,10 @@ void set_log_exit_limit(Duration limit) noexcept {
 
 void set_error_action(ErrorAction action) noexcept {
   g_error_action.store(action, std::memory_order_relaxed);
+}
+
+std::uint32_t logged_errors() noexcept {
+  return g_errors.load(std::memory_order_relaxed);
 }
 
 /// The C library has the texts of all errors that it knows. It writes into the

@@ -71,6 +71,9 @@ using ErrorAction = void (*)(std::string_view text) noexcept;
 /// Sets that function; null, the default, calls none. Thread-safe.
 void set_error_action(ErrorAction action) noexcept;
 
+/// The number of errors so far, also of those whose lines were held back.
+std::uint32_t logged_errors() noexcept;
+
 /// The text of an errno value, thread-safe.
 const char* errno_text(int error) noexcept;
 

@@ -417,8 +417,7 @@ HMPI_FUNCTION(
 
 namespace {
 
-/// What a look at an array has found that has no request of the MPI below in
-/// front of its first local one that is over.
+/// The result of a look at an array, up to its first request of the MPI below.
 enum class Found { kOver, kNoneActive, kNoneOver, kBelow };
 
 /// Loops test for messages that come seldom, so this takes nothing apart.

@@ -233,6 +233,7 @@ struct alignas(kCacheLine) ProcRecord {
   /// Its progress thread moves it on once a second. 0: there is no such thread
   /// yet, or no longer, or ACP_UDP_SILENCE is 0.
   std::atomic<std::uint32_t> heartbeat;
+  std::atomic<std::uint32_t> errors;         ///< That it has reported.
   std::atomic<std::uint64_t> slice_address;  ///< Where it has mapped its slice.
   /// Address, in the process, of a word with probe_value: a peer reads the word
   /// to learn whether process_vm_readv works. Written after probe_value

@@ -67,6 +67,7 @@ Status Task::open(const NetTransportFactory& make_net_transport) {
   const protocol::HostHeader& header = segment_.header();
   segment_.record(slot_).os_pid.store(static_cast<std::uint32_t>(::getpid()),
                                       std::memory_order_relaxed);
+  tell_errors();  // Calls before acp_init may have failed.
   begin_to_count();
   waits_.enter(protocol::WaitKind::kInit, protocol::kNoSlot);
   if (const Status status = check_sizes(settings_, header);
@@ -341,6 +342,7 @@ Status Task::leave() {
   }
   sync_->log_counts();
   log_held_lines();
+  tell_errors();
   segment_.record(slot_).state.store(
       static_cast<std::uint32_t>(protocol::ProcState::kFinalized),
       std::memory_order_relaxed);
@@ -496,6 +498,13 @@ void Task::abort(std::string_view text, int error) {
   flush_output();
   log_last_words(why);
   leave_aborted(why);
+}
+
+/// An error of another thread at the same time may store the smaller number.
+/// The next error mends that, and so does the end of acp_finalize.
+void Task::tell_errors() noexcept {
+  segment_.record(slot_).errors.store(logged_errors(),
+                                      std::memory_order_relaxed);
 }
 
 void Task::abort_after_error(std::string_view text) {

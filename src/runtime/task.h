@@ -75,6 +75,9 @@ class Task {
   /// Ends the job because of an error that has been logged as `text`.
   [[noreturn]] void abort_after_error(std::string_view text);
 
+  /// Tells the launcher how many errors this process has reported. Any thread.
+  void tell_errors() noexcept;
+
   /// OwnRegions::add(), OwnRegions::remove() and OwnRegions::try_remove().
   Result<gmm::GlobalAddress> register_memory(
       void* address,

@@ -12,6 +12,8 @@
 //   close     closes all descriptors of the process, as daemons do, and calls
 //             acp_finalize, which fails then
 //   constant  sends rank 1 a message from read-only memory, which is no error
+//   cut       sends rank 1 messages that are longer than their receives: two
+//             short ones, and one that is fetched
 // With "early" all ranks call acp_sync before acp_init.
 #include <signal.h>
 #include <sys/mman.h>
@@ -26,6 +28,22 @@
 #include <acp/extension.h>
 
 namespace {
+
+int send_too_much() {
+  constexpr std::size_t kBytes = 1 << 20;
+  static char memory[kBytes];
+  const bool is_sender = acp_rank() == 0;
+  const acp_ch_t channel = acp_create_ch(0, 1);
+  for (const std::size_t size : {std::size_t{100}, std::size_t{100}, kBytes}) {
+    const acp_request_t request = is_sender
+                                      ? acp_nbsend_ch(channel, memory, size)
+                                      : acp_nbrecv_ch(channel, memory, 10);
+    std::printf("%s %zu\n", is_sender ? "sent" : "received",
+                acp_wait_ch(request));
+  }
+  acp_free_ch(channel);
+  return acp_finalize();
+}
 
 int send_constant() {
   constexpr std::size_t kBytes = 1 << 20;
@@ -141,6 +159,9 @@ int main(int argc, char** argv) {
   }
   if (argc > 1 && std::string_view(argv[1]) == "constant") {
     return send_constant();
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "cut") {
+    return send_too_much();
   }
   if (argc > 1 && std::string_view(argv[1]) == "close") {
     return close_all();

@@ -56,6 +56,63 @@ TEST_CASE("errors: equal lines are counted, and the program goes on",
   CHECK(shown <= 2 * (counts + 1));  // the last second may have no count
 }
 
+// Lines that were held back count, too.
+TEST_CASE("errors: a job that ends with 0 says how many there were",
+          "[errors]") {
+  const job::Outcome outcome = run({}, "report");
+  INFO(outcome.output);
+  const std::string line =
+      "acprun: the job ends with status 0, and rank 0 has reported 1000 "
+      "errors; with --debug it ends at the first one and says where the call "
+      "stands\n";
+  CHECK(outcome.status == 0);
+  CHECK(outcome.output.ends_with(line));
+  CHECK(lines_with(outcome.output, "--debug").size() == 1);
+}
+
+TEST_CASE("errors: ACP_ERRORS=fail makes 1 of the status", "[errors]") {
+  const job::Outcome outcome = run({}, "fail");
+  INFO(outcome.output);
+  CHECK(outcome.status == 1);
+  CHECK(lines_with(outcome.output, "done").size() == 2);
+  CHECK(lines_with(outcome.output,
+                   "status 1 (ACP_ERRORS=fail), and rank 0 has reported 1000 "
+                   "errors")
+            .size() == 1);
+}
+
+TEST_CASE("errors: all ranks are named that have called before acp_init",
+          "[errors]") {
+  const job::Outcome outcome = run({"early"}, "report");
+  INFO(outcome.output);
+  CHECK(lines_with(outcome.output, "ranks 0-1 have reported").size() == 1);
+}
+
+// The program is linked with the shared library here, or with the static one.
+TEST_CASE("errors: --debug names the line of the call", "[errors]") {
+  job::Job debugged({ACPRUN, "-np", "2", "--debug", CARELESS});
+  const job::Outcome outcome = debugged.wait(60s);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == 1);
+  CHECK(lines_with(outcome.output, "done").empty());
+  CHECK(lines_with(outcome.output,
+                   "error: the call stands in main() at careless.cc:")
+            .size() == 1);
+}
+
+TEST_CASE("errors: --debug says where ranks wait, and the job goes on",
+          "[errors]") {
+  job::Job hangs(
+      {ACPRUN, "-np", "2", "--debug", "--timeout", "20", CARELESS, "wait"});
+  const job::Outcome outcome = hangs.wait(60s);
+  INFO(outcome.output);
+  CHECK(outcome.status == 124);
+  CHECK(lines_with(outcome.output, "acprun: the job goes on").size() == 1);
+  CHECK(lines_with(outcome.output, "rank 1 was waiting in acp_sync").size() ==
+        2);
+}
+
 TEST_CASE("errors: ACP_ERRORS=abort ends the job at the first", "[errors]") {
   const job::Outcome outcome = run({}, "abort");
   INFO(outcome.output);
@@ -189,7 +246,7 @@ TEST_CASE("errors: a receive ends when its sender is in acp_finalize",
   const auto lines =
       lines_with(outcome.output, "from rank 1 to rank 0: rank 1");
   CHECK(lines.size() == 3);
-  CHECK(lines_with(outcome.output, "error").size() == 3);
+  CHECK(lines_with(outcome.output, "error: ").size() == 3);
 }
 
 TEST_CASE("errors: ACP_ERRORS=abort holds before acp_init", "[errors]") {
@@ -204,6 +261,21 @@ TEST_CASE("errors: ACP_ERRORS=abort holds before acp_init", "[errors]") {
   CHECK_FALSE(
       lines_with(aborted.output, "acp_sync: called before acp_init").empty());
   CHECK(lines_with(aborted.output, "went on").empty());
+}
+
+TEST_CASE("errors: a message that loses its end is told once", "[errors]") {
+  const std::string net = GENERATE("shm", "udp");
+  job::Job sends({ACPRUN, "-np", "2", "--acp-envnet=" + net, CARELESS, "cut"},
+                 {net == "udp" ? "ACP_SHM=off" : "ACP_SHM=auto"});
+  const job::Outcome outcome = sends.wait(60s);
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(lines_with(outcome.output, "received 10").size() == 3);
+  CHECK(lines_with(outcome.output,
+                   "a message from rank 0 to rank 1 is longer than the 10 "
+                   "bytes of its receive")
+            .size() == 1);
+  CHECK(lines_with(outcome.output, "warning").size() == 1);
 }
 
 TEST_CASE("errors: a job that ends blames no module", "[errors]") {

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "base/log.h"
+
 namespace acp::middle::channel {
 
 Receiver::Receiver(Site& site,
@@ -187,6 +189,9 @@ bool Receiver::take_record(std::uint64_t header) {
     } else if (wanted != 0) {
       std::memcpy(request->buffer + request->done, bytes, wanted);
     }
+    if (wanted != size) {
+      tell_of_cut(*request);
+    }
     request->done += wanted;
     if (record == Record::kMessage) {
       take_posted();
@@ -204,6 +209,18 @@ void Receiver::take_posted() {
   posted_.pop();
 }
 
+/// The specification allows it, but a program seldom wants it.
+void Receiver::tell_of_cut(const Request& request) {
+  if (!is_cut_told_) {
+    is_cut_told_ = true;
+    log_warning(
+        "acp_nbrecv_ch: a message from rank {} to rank {} is longer than the "
+        "{} bytes of its receive, and its end is lost; the channel says so "
+        "once",
+        sender_, site_.rank, request.size);
+  }
+}
+
 /// Ends a receive's grant, if it has one. `is_large`: its message has
 /// kOfferFrom bytes or more.
 void Receiver::end_grant(Request& request, bool is_large) {
@@ -217,6 +234,9 @@ void Receiver::end_grant(Request& request, bool is_large) {
 /// Starts to fetch an offer for the oldest receive. If the receive is granted,
 /// the sender puts the message instead. False: not now.
 bool Receiver::start_fetch(const Offer& offer) {
+  if (offer.size > posted_.front()->size) {
+    tell_of_cut(*posted_.front());
+  }
   if (posted_.front()->is_granted) {
     Request* granted = posted_.front();
     take_posted();

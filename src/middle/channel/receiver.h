@@ -122,6 +122,7 @@ class Receiver {
   void drop_key(Request& request);
   void take_posted();
   void end_grant(Request& request, bool is_large);
+  void tell_of_cut(const Request& request);
 
   void tell_finished();
   void fail_posted();
@@ -139,6 +140,7 @@ class Receiver {
   bool is_closing_ = false;        ///< Set by close().
   bool is_short_of_keys_ = false;  ///< The last fetch got no key.
   bool has_ended_ = false;         ///< The end record was taken.
+  bool is_cut_told_ = false;       ///< A message was longer than its receive.
   acp_ga_t sender_block_ = ACP_GA_NULL;
   SenderBlock* direct_ = nullptr;
   std::uint64_t fetched_ = 0;   ///< Fetches that have ended since the start.
