@@ -226,7 +226,9 @@ function heatMap(sums) {
   const every = Math.ceil(size / (narrow.matches ? 8 : 16));
   for (let i = 0; i < size; i += every) {
     svg.append(draw("text", { x: left - 5, y: 34 + (i + 0.5) * step + 4, "text-anchor": "end" }, shorten(names[i])));
-    svg.append(draw("text", { x: left + (i + 0.5) * step, y: 30, "text-anchor": "middle" }, lastPart(names[i])));
+    if (!narrow.matches || i % (2 * every) === 0) {
+      svg.append(draw("text", { x: left + (i + 0.5) * step, y: 30, "text-anchor": "middle" }, lastPart(names[i])));
+    }
   }
   svg.append(draw("text", { x: 4, y: 12 }, "from, downwards; to the peer, rightwards"));
   const mark = (row, column) => {

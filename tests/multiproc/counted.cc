@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "acp.h"
@@ -37,6 +38,19 @@ void ring(Size size) {
     acp_copy(theirs, mine, size.bytes, ACP_HANDLE_NULL);
   }
   acp_complete(ACP_HANDLE_ALL);
+}
+
+/// Four threads at a time put to the next rank, and twice as many in all.
+void threads(Size size) {
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::thread> all;
+    for (int i = 0; i < 4; ++i) {
+      all.emplace_back(ring, size);
+    }
+    for (std::thread& one : all) {
+      one.join();
+    }
+  }
 }
 
 /// Every rank but 0 adds to a word of rank 0, and gets data from it.
@@ -136,6 +150,8 @@ int main(int argc, char** argv) {
                      static_cast<int>(std::strtol(argv[3], nullptr, 10))};
   if (pattern == "ring") {
     ring(size);
+  } else if (pattern == "threads") {
+    threads(size);
   } else if (pattern == "all_to_one") {
     all_to_one(size);
   } else if (pattern == "halo") {

@@ -47,6 +47,8 @@ class Expected {
     } else if (run_.pattern == "turned") {
       // All ranks move by one, so the next rank is the same process.
       add(rank, next, "put", 2 * run_.times, 2 * all);
+    } else if (run_.pattern == "threads") {
+      add(rank, next, "put", 8 * run_.times, 8 * all);
     } else if (run_.pattern == "all_to_one" && rank != 0) {
       add(rank, 0, "atomic", run_.times, 8 * run_.times);
       add(rank, 0, "get", run_.times, all);

@@ -100,6 +100,15 @@ TEST_CASE("counters: a ring, all to one and a halo exchange are exact",
   }
 }
 
+TEST_CASE("counters: threads that put at the same time lose no count",
+          "[counters]") {
+  counted::Run run = {"threads", 64, 5000, "direct", "none"};
+  CHECK(counted::difference(report_of(run, 2), run).empty());
+  run.near_way = "udp";
+  run.times = 200;
+  CHECK(counted::difference(report_of(run, 2, {"ACP_NET=udp"}), run).empty());
+}
+
 TEST_CASE("counters: copies between registered memories go by the kernel",
           "[counters]") {
   const counted::Run run = {"registered", 100'000, 7, "cma", "none"};
