@@ -114,7 +114,8 @@ TEST_CASE("counters: copies between registered memories go by the kernel",
   const counted::Run run = {"registered", 100'000, 7, "cma", "none"};
   const std::string text = report_of(run, 3);
   CHECK(counted::difference(text, run).empty());
-  for (const Json& rank : Json::parse(text).at("ranks")) {
+  const Json report = Json::parse(text);
+  for (const Json& rank : report.at("ranks")) {
     CHECK(rank.at("registered_bytes") == 0);
     CHECK(rank.at("registered_most_bytes") == 200'000);
   }
