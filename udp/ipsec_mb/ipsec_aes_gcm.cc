@@ -145,7 +145,7 @@ class IpsecAesGcm final : public AesGcm {
                                  const Nonce& nonce,
                                  std::span<const Piece> clear) const noexcept {
     const gcm_key_data* const key = key_in(schedule);
-    gcm_context_data context;
+    gcm_context_data context{};
     Tag tag;
     functions_.tag_begin(key, &context, nonce.data(), nonce.size());
     for (const Piece piece : clear) {
@@ -161,7 +161,7 @@ class IpsecAesGcm final : public AesGcm {
                                 std::span<const Piece> plain,
                                 std::byte* cipher) const noexcept {
     const gcm_key_data* const key = key_in(schedule);
-    gcm_context_data context;
+    gcm_context_data context{};
     Tag tag;
     functions_.begin(key, &context, nonce.data(), raw(clear.data()),
                      clear.size());
@@ -179,7 +179,7 @@ class IpsecAesGcm final : public AesGcm {
                                 Piece clear,
                                 std::span<std::byte> body) const noexcept {
     const gcm_key_data* const key = key_in(schedule);
-    gcm_context_data context;
+    gcm_context_data context{};
     Tag tag;
     functions_.begin(key, &context, nonce.data(), raw(clear.data()),
                      clear.size());
@@ -197,8 +197,8 @@ class IpsecAesGcm final : public AesGcm {
                                Piece clear,
                                Piece cipher) const noexcept {
     const gcm_key_data* const key = key_in(schedule);
-    gcm_context_data context;
-    std::array<std::byte, 512> room;
+    gcm_context_data context{};
+    std::array<std::byte, 512> room{};
     Tag tag;
     functions_.begin(key, &context, nonce.data(), raw(clear.data()),
                      clear.size());
