@@ -2,11 +2,12 @@
 # ACP_UDP_TAGS between hosts: one library on each of two hosts, a host without the
 # module, a host whose module is of another build, and a setting that cannot be had.
 #
-#   with-hosts -n 2 -- tags.sh ACPRUN PROGRAM ACP_INFO
+#   with-hosts -n 2 -- tags.sh ACPRUN PROGRAM HELLO ACP_INFO
 #
+# PROGRAM copies memory between all ranks, and checks it. HELLO only meets the others.
 # Without intel-ipsec-mb in this build, only what libsodium does is tested.
 set -eu
-acprun=$1 program=$2 acp_info=$3
+acprun=$1 program=$2 hello=$3 acp_info=$4
 output=$TMPDIR/output
 # shellcheck source=tests/hosts/eventually.sh
 . "$HOST_TOOLS/eventually.sh"
@@ -39,6 +40,7 @@ for security in auth encrypt; do
   fi
 done
 unset ACP_UDP_SECURITY
+program=$hello
 
 # h2 has a file of the module's name that is none. One rank of the host warns.
 mkdir "$TMPDIR/modules"
