@@ -87,6 +87,19 @@ TEST_CASE("macprun: every pair of ranks exchanges", "[macprun]") {
   CHECK(outcome.err.empty());
 }
 
+TEST_CASE("macprun: --stats counts ranks of all launchers", "[macprun]") {
+  const Folder folder;
+  const Outcome outcome = run(
+      {"-np", "3", "--stats",
+       folder.input({{"acprun", 1, WORLDS}, {folder.mpirun(), 2, WORLDS}})});
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  for (const char* row : {"macprun: 0 on ", "macprun: 1 on ", "macprun: 2 on ",
+                          "macprun: acp_finalize "}) {
+    CHECK(count_of(outcome.err, row) == 1);
+  }
+}
+
 // Only the line of acprun has a variable of its own, which takes precedence
 // there. Every rank prints its number, its variable and its directory.
 TEST_CASE(
