@@ -173,12 +173,12 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "at once."},
         {"ACP_LOG", "", SettingKind::kChoice, "warning",
          "error|warning|info|debug|trace", 0, 0, "What is written to stderr."},
-        {"ACP_ERRORS", "", SettingKind::kChoice, "report", "report|fail|abort",
+        {"ACP_ERRORS", "", SettingKind::kChoice, "report", "report|abort|fail",
          0, 0,
          "What follows an error: report writes a line and lets the call return "
-         "its failure value; fail does the same, and acprun ends with 1 and "
-         "not with 0; abort writes the line and where the call stands in the "
-         "program, and ends the job."},
+         "its failure value; abort writes the line and where the call stands "
+         "in the program, and ends the job; fail does as report does, and "
+         "acprun ends with 1 and not with 0."},
         {"ACP_STDOUT", "", SettingKind::kChoice, "line", "line|program", 0, 0,
          "How the standard output of a rank is buffered: line writes each line "
          "when it is complete, so that a killed rank loses none; program "

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "base/log.h"
+#include "middle/log.h"
 
 namespace acp::middle::channel {
 
