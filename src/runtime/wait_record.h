@@ -30,11 +30,11 @@ class WaitRecord {
 
  private:
   struct Wait {
-    protocol::WaitKind kind;
-    std::uint32_t peer;
-    std::uint32_t thread;  ///< The kernel's number of it.
-    const char* name;      ///< The function that the program has called.
-    TimePoint began;       ///< Set only if counters_ is.
+    protocol::WaitKind kind{};
+    std::uint32_t peer = 0;
+    std::uint32_t thread = 0;    ///< The kernel's number of it.
+    const char* name = nullptr;  ///< The function that the program has called.
+    TimePoint began{};           ///< Set only if counters_ is.
   };
 
   void publish();
