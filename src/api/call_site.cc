@@ -96,6 +96,7 @@ std::string output_of(const std::vector<std::string>& words) {
   const UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) {
     arguments.push_back(const_cast<char*>(word.c_str()));
   }

@@ -17,6 +17,7 @@ namespace {
 class Apart {
  public:
   /// Null requests are in neither part, and inactive local ones have their own.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): room_ is raw memory
   Apart(int count, MPI_Request* requests)
       : requests_(requests, count > 0 ? static_cast<std::size_t>(count) : 0) {
     local_.reserve(requests_.size());

@@ -21,12 +21,12 @@
 #ifdef ACP_TEST_VERBS
 namespace acp::verbs {
 transport::OpenNetwork open_network;  // verbs/open_network.cc
-}
+}  // namespace acp::verbs
 #endif
 #ifdef ACP_TEST_UCX
 namespace acp::ucx {
 transport::OpenNetwork open_network;  // transport/ucx/open_network.cc
-}
+}  // namespace acp::ucx
 #endif
 
 namespace acp::test {

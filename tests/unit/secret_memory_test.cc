@@ -140,7 +140,7 @@ namespace {
 /// and returns what they have then. The last two need AVX-512. The call leaves
 /// the 128 bytes below the stack pointer alone, which the compiler may use.
 [[gnu::target("avx512f")]] std::array<std::uint8_t, 256> cleared_zmm() {
-  std::array<std::uint8_t, 256> left;
+  std::array<std::uint8_t, 256> left{};
   asm volatile(
       "vpternlogd $0xff, %%zmm0, %%zmm0, %%zmm0\n\t"
       "vmovdqa64 %%zmm0, %%zmm15\n\tvmovdqa64 %%zmm0, %%zmm16\n\t"
@@ -160,7 +160,7 @@ namespace {
 }
 
 [[gnu::target("avx")]] std::array<std::uint8_t, 64> cleared_ymm() {
-  std::array<std::uint8_t, 64> left;
+  std::array<std::uint8_t, 64> left{};
   asm volatile(
       "vcmptrueps %%ymm0, %%ymm0, %%ymm0\n\tvmovdqa %%ymm0, %%ymm15\n\t"
       "lea -128(%%rsp), %%rsp\n\tcall *%1\n\tlea 128(%%rsp), %%rsp\n\t"
