@@ -1,5 +1,5 @@
-// All that is known about a job at its end. The table of acprun --stats, its
-// JSON and the page of --report are made of it.
+// A report has all that acprun knows of a job at its end. The table of acprun
+// --stats, its JSON and the page of --report are made of it.
 #pragma once
 
 #include <cstdint>

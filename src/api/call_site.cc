@@ -123,7 +123,6 @@ std::string output_of(const std::vector<std::string>& words) {
     ::pollfd ready{reader.get(), POLLIN, 0};
     if (left.count() <= 0 ||
         ::poll(&ready, 1, static_cast<int>(left.count())) <= 0) {
-      ::kill(child, SIGKILL);
       break;
     }
     const ssize_t got = ::read(reader.get(), bytes.data(), bytes.size());
@@ -132,6 +131,7 @@ std::string output_of(const std::vector<std::string>& words) {
     }
     output.append(bytes.data(), static_cast<std::size_t>(got));
   }
+  ::kill(child, SIGKILL);  // Its output is here, or the time is over.
   ::waitpid(child, nullptr, 0);
   return output;
 }
