@@ -1,5 +1,6 @@
 // A program with known traffic: `counted PATTERN BYTES TIMES`. The tests of
 // counters start it, and counted_traffic.cc says what it moves.
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -67,7 +68,8 @@ void all_to_one(Size size) {
 /// Each rank puts to both neighbours, and waits for the puts of both.
 void halo(Size size) {
   const acp_ga_t mine = acp_query_starter_ga(acp_rank());
-  auto* word = static_cast<std::uint64_t*>(acp_query_address(mine));
+  const std::atomic_ref word(
+      *static_cast<std::uint64_t*>(acp_query_address(mine)));
   std::uint64_t seen = 0;
   for (int i = 0; i < size.times; ++i) {
     int side = 0;
@@ -77,7 +79,7 @@ void halo(Size size) {
                       size.bytes, theirs, 1, ACP_HANDLE_NULL);
     }
     const auto due = static_cast<std::uint64_t>(i + 1) * 2;
-    for (seen = *static_cast<volatile std::uint64_t*>(word); seen < due;) {
+    for (seen = word.load(); seen < due;) {
       acpx_wait_word(mine, seen, -1, &seen);
     }
     acp_sync();
