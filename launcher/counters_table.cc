@@ -231,6 +231,39 @@ std::string call_table(const std::vector<Row>& rows) {
   return text;
 }
 
+/// A count of the program over the ranks that have it.
+struct OwnSum {
+  std::string name;
+  std::uint64_t sum = 0;
+  std::uint64_t most = 0;
+  std::uint32_t rank = 0;  ///< The rank that has the most.
+};
+
+/// The counts stay in the order in which the ranks have begun them.
+std::string own_table(const std::vector<Row>& rows) {
+  std::vector<OwnSum> sums;
+  for (const Row& row : rows) {
+    for (const NamedCount& count : row.counters->own) {
+      auto sum = std::ranges::find(sums, count.name, &OwnSum::name);
+      if (sum == sums.end()) sum = sums.insert(sum, OwnSum{count.name});
+      sum->sum += count.value;
+      if (count.value > sum->most) {
+        sum->most = count.value;
+        sum->rank = row.rank;
+      }
+    }
+  }
+  if (sums.empty()) return "";
+  std::string text =
+      line(fmt::format("{:<48} {:>16} {:>16} {:>8}", "counts of the program",
+                       "of all ranks", "most", "by rank"));
+  for (const OwnSum& sum : sums) {
+    text += line(fmt::format("{:<48} {:>16} {:>16} {:>8}", sum.name, sum.sum,
+                             sum.most, sum.rank));
+  }
+  return text;
+}
+
 }  // namespace
 
 /// A job of programs that do not call acp_init has nothing to count.
@@ -240,7 +273,7 @@ std::string counters_table(const JobReport& report) {
   const std::size_t lacking = report.ranks.size() - rows.size();
   return (rows.size() <= kMostRows ? rank_table(report, rows)
                                    : quantile_table(rows)) +
-         way_table(rows) + call_table(rows) +
+         way_table(rows) + call_table(rows) + own_table(rows) +
          (lacking == 0 ? ""
                        : line(fmt::format("ranks that have counted nothing: {}",
                                           lacking)));

@@ -78,6 +78,18 @@ std::vector<CallCount> calls_of(const CounterPart& part) {
   return calls;
 }
 
+std::vector<NamedCount> own_counts_of(const CounterPart& part) {
+  std::vector<NamedCount> counts;
+  const std::size_t used =
+      std::min<std::size_t>(part.own_counts.load(std::memory_order_acquire),
+                            protocol::kMostOwnCounts);
+  for (std::size_t i = 0; i < used; ++i) {
+    const protocol::OwnCount& row = part.own_count[i];
+    counts.push_back({printable(row.name.get()), row.value.load(kRelaxed)});
+  }
+  return counts;
+}
+
 /// A rank that has died in a wait, or is in acp_finalize, has not counted the
 /// time of that wait.
 void add_open_wait(const HostSegment& segment,
@@ -155,6 +167,7 @@ std::optional<RankCounters> read_counters(const HostSegment& segment,
   counters.udp = record.traffic.get();
   counters.calls = calls_of(*part);
   counters.peers = peers_of(*part, segment.header().procs);
+  counters.own = own_counts_of(*part);
   if (const std::int64_t since = part->waits_since_ns.load(kRelaxed);
       since != 0) {
     add_open_wait(segment, record, at_least_zero(end - since), counters);
@@ -205,6 +218,11 @@ std::string encode_counters(const RankCounters& counters) {
       }
     }
   }
+  writer.number(static_cast<std::uint32_t>(counters.own.size()));
+  for (const NamedCount& count : counters.own) {
+    writer.text(count.name);
+    writer.number(count.value);
+  }
   return writer.take();
 }
 
@@ -248,6 +266,11 @@ std::optional<RankCounters> decode_counters(std::string_view bytes,
       }
       peer.ops.ways[way][kind] = ops;
     }
+  }
+  counters.own.resize(reader.count());
+  for (NamedCount& count : counters.own) {
+    count.name = printable(reader.text(), kPrintableName);
+    count.value = reader.number<std::uint64_t>();
   }
   if (!reader.is_at_end() || counters.launch_rank >= ranks) {
     return std::nullopt;

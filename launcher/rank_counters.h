@@ -65,6 +65,12 @@ struct CallCount {
   std::uint64_t peer_ns = 0;  ///< Part of waited_ns for that peer.
 };
 
+/// A count of the program's own. Plain value.
+struct NamedCount {
+  std::string name;
+  std::uint64_t value = 0;
+};
+
 /// Plain value.
 struct RankCounters {
   std::uint32_t launch_rank = 0;  ///< Number at launch.
@@ -81,6 +87,7 @@ struct RankCounters {
   protocol::Traffic udp;
   std::vector<CallCount> calls;  ///< The longest waited_ns first.
   std::vector<PeerCount> peers;  ///< Ascending.
+  std::vector<NamedCount> own;   ///< In the order of their first count.
 };
 
 /// Reads the counters of a process; nullopt: it counts nothing. May be called

@@ -56,6 +56,13 @@ Json json_of_calls(const std::vector<CallCount>& calls) {
   return rows;
 }
 
+Json json_of_own(const std::vector<NamedCount>& counts) {
+  Json members = Json::object();
+  for (const NamedCount& count : counts)
+    members[count.name] = count.value;
+  return members;
+}
+
 Json json_of_udp(const protocol::Traffic& udp) {
   Json counts = Json::object();
   for (std::size_t i = 0; i < udp.counts.size(); ++i) {
@@ -84,6 +91,7 @@ Json json_of_rank(std::uint32_t number, const RankReport& rank) {
   json["traffic"] = json_of_peers(counters.peers);
   json["calls"] = json_of_calls(counters.calls);
   json["udp"] = json_of_udp(counters.udp);
+  json["counts"] = json_of_own(counters.own);
   return json;
 }
 

@@ -668,6 +668,20 @@ int acpx_enter_reserve(void);
 /** Ends what the last acpx_enter_reserve of this thread has begun. */
 void acpx_leave_reserve(void);
 
+/** Adds to a count of the program's own. `acprun --stats` and `--report` show
+ * the counts of all ranks by name. In a job that counts nothing (ACP_COUNTERS)
+ * this does nothing. It takes a lock and compares names, some 50 ns, so an
+ * inner loop counts by itself and calls this at its end. Any thread; does not
+ * block.
+ *
+ * @param name    what is counted; the first 47 characters are shown. A rank has
+ *                up to 63 names, and further ones share the name "other counts"
+ * @param amount  added to the count, which begins with 0
+ * @return 0, or -1: ACPX_INVALID_ARGUMENT (NULL or ""), ACPX_NOT_INITIALIZED,
+ *   ACPX_FINALIZED
+ */
+int acpx_count(const char* name, uint64_t amount);
+
 /* How much a line matters; the setting ACP_LOG says which are shown. */
 typedef enum {
   ACPX_LOG_ERROR = 0,

@@ -374,6 +374,27 @@ function drawSlowest() {
     `rank ${rank.rank}`, report.hosts[rank.host], seconds(computing), seconds(rank.waited_s), seconds(awaited.get(rank.rank) || 0)]))));
 }
 
+/** What the program and its libraries have counted by acpx_count. */
+function drawOwnCounts() {
+  const place = section("counts", "Counts of the program", "What the program, or a library that it uses, has counted by names of its own.");
+  const sums = new Map();
+  for (const rank of ranks) {
+    for (const [name, value] of Object.entries(rank.counts || {})) {
+      const sum = sums.get(name) || { all: 0, least: value, most: value, leastRank: rank.rank, mostRank: rank.rank };
+      sum.all += value;
+      if (value < sum.least) Object.assign(sum, { least: value, leastRank: rank.rank });
+      if (value > sum.most) Object.assign(sum, { most: value, mostRank: rank.rank });
+      sums.set(name, sum);
+    }
+  }
+  if (!sums.size) {
+    place.append(make("p", {}, "It has counted nothing."));
+    return;
+  }
+  place.append(table(["count", "of all ranks", "least", "of rank", "most", "of rank"], [...sums].map(([name, sum]) => [
+    name, count(sum.all), count(sum.least), sum.leastRank, count(sum.most), sum.mostRank])));
+}
+
 function drawPackets() {
   const place = section("packets", "Packets of UDP", "Packets that were sent again point at a network that loses some.");
   const rows = ranks.filter((rank) => rank.udp.sent > 0)
@@ -411,6 +432,7 @@ function drawPictures() {
 drawHead();
 drawPictures();
 narrow.addEventListener("change", drawPictures);
+drawOwnCounts();
 drawPackets();
 drawPlaces();
 drawSettings();

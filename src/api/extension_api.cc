@@ -271,6 +271,23 @@ int acpx_setting(const char* name, uint64_t* value) {
   return 0;
 }
 
+int acpx_count(const char* name, uint64_t amount) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  if (name == nullptr || *name == '\0') {
+    acp::log_error("acpx_count: the count has no name");
+    fail(Status::kInvalidArgument);
+    return -1;
+  }
+  if (acp::runtime::Counters* counters = mine->counters()) {
+    counters->add_own(name, amount);
+  }
+  return 0;
+}
+
 const char* acpx_enter_call(const char* function) {
   return acp::gma::enter_call(function);
 }

@@ -42,6 +42,13 @@ module acp_c_texts
       integer(c_int) :: c_acpx_setting
     end function
 
+    function c_acpx_count(name, amount) bind(C, name='acpx_count')
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: amount
+      integer(c_int) :: c_acpx_count
+    end function
+
     function c_acpx_publish(name, value, size) bind(C, name='acpx_publish')
       import
       character(kind=c_char), intent(in) :: name(*)

@@ -8,8 +8,8 @@
 module acp_extension
   use, intrinsic :: iso_c_binding, only: c_char, c_funloc, c_funptr, c_int, &
       c_int32_t, c_int64_t, c_loc, c_ptr, c_size_t
-  use acp_c_texts, only: acpx_module_t, c_acpx_add_module, c_acpx_log, &
-      c_acpx_lookup, c_acpx_publish, c_acpx_setting, c_acpx_strerror, &
+  use acp_c_texts, only: acpx_module_t, c_acpx_add_module, c_acpx_count, &
+      c_acpx_log, c_acpx_lookup, c_acpx_publish, c_acpx_setting, c_acpx_strerror, &
       c_acpx_unpublish, c_acpx_version
   use acp_deque, only: acp_deque_it_t, acp_deque_t
   use acp_map, only: acp_map_t
@@ -22,8 +22,8 @@ module acp_extension
   private :: acp_atkey_t, acp_deque_it_t, acp_deque_t, acp_element_t, &
       acp_ga_t, ACP_GA_NULL, acp_handle_t, acp_map_t, acp_pair_t, acp_request_t
   private :: to_c, to_fortran
-  private :: add_module, add_named_module, c_acpx_add_module, c_acpx_log, &
-      c_acpx_lookup, c_acpx_publish, c_acpx_setting, c_acpx_strerror, &
+  private :: add_module, add_named_module, c_acpx_add_module, c_acpx_count, &
+      c_acpx_log, c_acpx_lookup, c_acpx_publish, c_acpx_setting, c_acpx_strerror, &
       c_acpx_unpublish, c_acpx_version
 
   !> Steps of a chain, for acpx_op_t%opcode.
@@ -376,6 +376,15 @@ contains
     integer(c_int64_t), intent(inout) :: value
     integer(c_int) :: status
     status = c_acpx_setting(to_c(name), value)
+  end function
+
+  !> Adds to a count of the program's own, which acprun --stats and --report
+  !> show; in a job that counts nothing it does nothing.
+  function acpx_count(name, amount) result(status)
+    character(*), intent(in) :: name
+    integer(c_int64_t), intent(in) :: amount
+    integer(c_int) :: status
+    status = c_acpx_count(to_c(name), amount)
   end function
 
   !> Publishes size bytes at value under a name, for acpx_lookup of every rank:

@@ -41,7 +41,7 @@ struct alignas(64) PeerMemory {
 };
 
 /// Counts the messages that this process sends, by the way of their data; and,
-/// with Settings::statistics, the time that it takes to copy those that it
+/// with Settings::has_clock, the time that it takes to copy those that it
 /// receives.
 struct Counters {
   std::uint64_t inline_messages = 0;

@@ -212,7 +212,7 @@ class Watch {
 /// Where the time goes that copying the data of a message takes; null: nobody
 /// asks. The sender's copy in library memory is told by its size.
 std::uint64_t* Engine::clock_of(Kind kind, std::size_t bytes) noexcept {
-  if (settings_.statistics.empty()) {
+  if (!settings_.has_clock) {
     return nullptr;
   }
   switch (kind) {

@@ -99,6 +99,7 @@ void end_work() {
       below.Test(&barrier, &is_done, MPI_STATUS_IGNORE);
       return is_done != 0;
     });
+    show_statistics(*g_job);
     if (!g_job->engine.settings().statistics.empty()) {
       write_statistics(*g_job, g_job->engine.settings().statistics);
     }
@@ -187,9 +188,11 @@ void Call::leave() noexcept {
 
 void begin_job(bool has_threads, bool has_threads_below) {
   std::string why;
-  const Settings settings = read_settings(why);
+  Settings settings = read_settings(why);
   const std::optional<Meeting> meeting = meet_host(settings, why);
   if (meeting) {
+    std::uint64_t counts = 0;
+    settings.has_clock |= acpx_setting("ACP_COUNTERS", &counts) == 0 && counts;
     set_end_job(abort_world);
     g_job = make_job(settings, *meeting);
     g_job->has_threads = has_threads;

@@ -87,6 +87,7 @@ Settings read_settings(std::string& mistake) {
     const std::string_view words[] = {"1", "on", "yes", "true"};
     const bool is_on = std::ranges::find(words, where) != std::end(words);
     settings.statistics = is_on ? "on" : where;
+    settings.has_clock = true;
   }
   switch (read_choice("HMPI_HEAP", {"large", "all", "off"}, mistake)) {
     case 1: settings.heap_from = 0; break;

@@ -33,6 +33,8 @@ struct Settings {
   /// Where the counters go at the end: "" nowhere, "on" to standard error, else
   /// into this file.
   std::string statistics;
+  /// Whether receivers measure how long they copy: somebody shows the counters.
+  bool has_clock = false;
 
   bool operator==(const Settings&) const = default;
 };

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "acp/extension.h"
 #include "hmpi/below.h"
 
 namespace hmpi {
@@ -97,6 +98,25 @@ void write_json(const Sums& sums, const std::string& path) {
 }
 
 }  // namespace
+
+/// "HMPI given bytes" and so on. Protocols that moved nothing are left out.
+void show_statistics(const Job& job) {
+  const Sums mine = sums_of(job);
+  const auto show = [](const std::string& name, std::uint64_t value) {
+    if (value != 0) {
+      acpx_count(("HMPI " + name).c_str(), value);
+    }
+  };
+  for (std::size_t i = 0; i < kProtocols.size(); ++i) {
+    const std::string protocol = kProtocols[i];
+    show(protocol + " messages", mine.rows[i].messages);
+    show(protocol + " bytes", mine.rows[i].bytes);
+    show(protocol + " copying, ns", mine.rows[i].nanoseconds);
+  }
+  show("messages before their receive", mine.unexpected);
+  show("below: messages to other hosts", mine.to_other_hosts);
+  show("below: messages on unknown communicators", mine.on_unknown_comms);
+}
 
 void write_statistics(const Job& job, const std::string& where) {
   const Sums mine = sums_of(job);

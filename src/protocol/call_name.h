@@ -1,4 +1,4 @@
-// The name of a public function in shared memory, for people.
+// A name in shared memory, for people: of a public function, or of a count.
 #pragma once
 
 #include <array>

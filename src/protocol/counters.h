@@ -1,9 +1,11 @@
 // The counters of a rank (ACP_COUNTERS): what it has moved, by peer and way,
-// and how long it has waited, by call. They lie at the end of the rank's slice
-// of the host segment, so that the launcher reads them also when the rank has
-// died. A job that counts nothing has no such part.
+// how long it has waited, by call, and what the program itself counts. They lie
+// at the end of the rank's slice of the host segment, so that the launcher
+// reads them also when the rank has died. A job that counts nothing has no such
+// part.
 //
-//   CounterPart | CallCounters [kMostCalls] | PeerCounters [peer_rows]
+//   CounterPart with CallCounters [kMostCalls] and OwnCount [kMostOwnCounts]
+//   PeerCounters [peer_rows]
 //
 // A row for a peer is made when the rank first moves something to or from it.
 // Rows that were never made are untouched pages, which cost no memory.
@@ -93,6 +95,16 @@ struct alignas(64) CallCounters {
   std::atomic<std::uint64_t> peer_ns;    ///< Part of waited_ns for `peer`.
 };
 
+/// A count of the program's own (acpx_count). Written under the mutex of
+/// Counters (relaxed), read by the launcher at any time (relaxed).
+struct alignas(64) OwnCount {
+  CallName name;
+  std::atomic<std::uint64_t> value;
+};
+
+/// Own counts that a rank can have. Further ones share the last one.
+inline constexpr std::size_t kMostOwnCounts = 64;
+
 /// Functions that a rank can wait in and that have a row each. Further ones
 /// share the last row.
 inline constexpr std::size_t kMostCalls = 64;
@@ -110,10 +122,12 @@ struct alignas(64) CounterPart {
   std::atomic<std::uint64_t> registered_most_bytes;  ///< The most at a time.
   std::atomic<std::uint64_t> heap_bytes;  ///< ACP_HEAP_SIZE of the rank.
   std::atomic<std::uint32_t> calls;       ///< Rows of `call` in use.
+  std::atomic<std::uint32_t> own_counts;  ///< Rows of `own_count` in use.
   /// Rows of peers in use. Threads claim rows by fetch_add, so the value may
   /// exceed the number of rows.
   alignas(64) std::atomic<std::uint32_t> peer_rows;
   std::array<CallCounters, kMostCalls> call;
+  std::array<OwnCount, kMostOwnCounts> own_count;
 
   PeerCounters* rows() noexcept {
     return reinterpret_cast<PeerCounters*>(this + 1);

@@ -40,7 +40,7 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 18;
+inline constexpr std::uint32_t kHostVersion = 19;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 /// Sizes of the room for an address card. Most host segments have room for

@@ -1,6 +1,6 @@
 // Counts for acprun --stats. Called by the public functions while the job
 // counts, by WaitRecord, and by OwnRegions. It allocates only when a thread
-// moves something to a peer for the first time, or waits in a function for the
+// moves something to a peer, waits in a function, or counts by a name for the
 // first time.
 #include "runtime/counters.h"
 
@@ -18,6 +18,7 @@ namespace acp::runtime {
 
 using protocol::CounterPart;
 using protocol::kMostCalls;
+using protocol::kMostOwnCounts;
 using protocol::kNoSlot;
 using protocol::PeerCounters;
 
@@ -247,6 +248,26 @@ void Counters::note_region(std::int64_t bytes) noexcept {
          !part_.registered_most_bytes.compare_exchange_weak(
              most, now, std::memory_order_relaxed)) {
   }
+}
+
+/// A name gets its row when it is counted for the first time.
+void Counters::add_own(std::string_view name, std::uint64_t amount) {
+  const MustNotFail must_not_fail;
+  const std::lock_guard lock(own_mutex_);
+  const auto known = std::ranges::find(own_names_, name);
+  auto index = static_cast<std::size_t>(known - own_names_.begin());
+  if (index == kMostOwnCounts) {
+    --index;
+  } else if (known == own_names_.end()) {
+    own_names_.emplace_back(name);
+    part_.own_count[index].name.set(index == kMostOwnCounts - 1
+                                        ? "other counts"
+                                        : own_names_.back().c_str());
+    // Release: the launcher reads the row after this number (acquire).
+    part_.own_counts.store(static_cast<std::uint32_t>(index + 1),
+                           std::memory_order_release);
+  }
+  add(part_.own_count[index].value, amount);
 }
 
 void Counters::forget_ranks() noexcept {

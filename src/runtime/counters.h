@@ -4,10 +4,12 @@
 //   public functions ── row_of() ── PeerCounters, one for each thread and peer
 //   WaitRecord ──────── note_wait() ── CallCounters
 //   OwnRegions ──────── note_region()
+//   acpx_count ──────── add_own()
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -71,6 +73,9 @@ class Counters {
     part_.registered_bytes.store(0, std::memory_order_relaxed);
   }
 
+  /// Adds to a count of the program. Any thread.
+  void add_own(std::string_view name, std::uint64_t amount);
+
   /// acp_reset has changed the ranks of peers. No thread counts meanwhile.
   void forget_ranks() noexcept;
 
@@ -93,6 +98,8 @@ class Counters {
   protocol::CounterPart& part_;
   const std::uint32_t peer_rows_;
   std::vector<Call> calls_;  ///< Guarded by the mutex of WaitRecord.
+  std::mutex own_mutex_;
+  std::vector<std::string> own_names_;  ///< Guarded by own_mutex_.
   /// acp_reset has changed ranks: rows exist whose rank is another one now.
   /// Written by forget_ranks().
   bool has_renumbered_ = false;

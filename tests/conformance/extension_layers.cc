@@ -477,6 +477,15 @@ SPMD_CASE(progress_with_threads,
   EXPECT(!two.has_overlapped.load());
 }
 
+SPMD_CASE(acpx_count_names,
+          "acpx_count: a name is needed, and a job that counts nothing has no "
+          "use for it") {
+  EXPECT_EQ(acpx_count("steps", 1), 0);
+  EXPECT_EQ(acpx_count("steps", UINT64_MAX), 0);
+  EXPECT_FAILS(acpx_count("", 1), -1, ACPX_INVALID_ARGUMENT);
+  EXPECT_FAILS(acpx_count(nullptr, 1), -1, ACPX_INVALID_ARGUMENT);
+}
+
 SPMD_CASE(acpx_setting_values,
           "acpx_setting: numbers, choices by position, no texts") {
   std::uint64_t value = 7;

@@ -101,7 +101,7 @@ Shape shape_of(Random& random, std::uint32_t number) {
   settings.kept_bytes =
       one_of<std::size_t>(random, {0, 2000, 40'000, 16 << 20});
   settings.has_kernel_copy = number % 2 == 0;
-  settings.statistics = one_of<const char*>(random, {"", "on"});
+  settings.has_clock = one_of<bool>(random, {false, true});
   shape.has_kernel_fences = number / 2 % 2 == 0 && Fences::register_process();
   shape.has_library_threads = number % 4 == 3;
   shape.favors_calls = random() % 2 == 0;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -123,6 +124,24 @@ void registered(Size size) {
   acp_unregister_memory(key);
 }
 
+/// Four threads count the same thing, and then one counts 70 more names.
+void own(Size size) {
+  std::vector<std::thread> all;
+  for (int i = 0; i < 4; ++i) {
+    all.emplace_back([size] {
+      for (int step = 0; step < size.times; ++step) {
+        acpx_count("bytes", size.bytes);
+      }
+    });
+  }
+  for (std::thread& one : all) {
+    one.join();
+  }
+  for (int i = 0; i < 70; ++i) {
+    acpx_count(("name " + std::to_string(i)).c_str(), 1);
+  }
+}
+
 /// The ranks turn by one in acp_reset, between two rings.
 void turned(Size size) {
   ring(size);
@@ -162,6 +181,8 @@ int main(int argc, char** argv) {
     channel(size);
   } else if (pattern == "registered") {
     registered(size);
+  } else if (pattern == "own") {
+    own(size);
   } else if (pattern == "turned") {
     turned(size);
   } else if (pattern == "killed") {

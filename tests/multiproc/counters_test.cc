@@ -1,5 +1,6 @@
 // Tests what acprun --stats tells about jobs on one host with known traffic.
 // The program is counted.cc, and the traffic stands in counted_traffic.cc.
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -199,6 +200,32 @@ TEST_CASE("counters: the JSON has the members of docs/observability.md",
         R"([{"default":"auto","name":"ACP_NET","value":"udp"},)"
         R"({"default":"64K","name":"ACP_CH_BUFFER","value":"32K"},)"
         R"({"default":"0","name":"ACP_COUNTERS","value":"1"}])");
+}
+
+TEST_CASE("counters: counts of the program", "[counters]") {
+  const counted::Run run = {"own", 10, 1000, "", ""};
+  const Json report = Json::parse(report_of(run, 3));
+  for (const Json& rank : report.at("ranks")) {
+    const Json& counts = rank.at("counts");
+    CHECK(counts.at("bytes") == 4 * 1000 * 10);
+    // 63 names have a row each: this one, and the first 62 of 70.
+    CHECK(counts.size() == 64);
+    CHECK(counts.at("name 61") == 1);
+    CHECK(counts.at("other counts") == 8);
+  }
+}
+
+TEST_CASE("counters: the table of counts of the program", "[counters]") {
+  job::Job running({ACPRUN, "-np", "2", "--stats", COUNTED, "own", "3", "5"});
+  const job::Outcome outcome = running.wait(60s);
+  INFO(outcome.output);
+  REQUIRE(outcome.status == 0);
+  const auto row = [](const char* name, int all, int most) {
+    return fmt::format("acprun: {:<48} {:>16} {:>16} {:>8}\n", name, all, most,
+                       0);
+  };
+  CHECK(contains(outcome.output, row("bytes", 120, 60)));
+  CHECK(contains(outcome.output, row("other counts", 16, 8)));
 }
 
 TEST_CASE("counters: the tables", "[counters]") {

@@ -68,6 +68,12 @@ class Page:
             ".reduce((sum, row) => sum + +row.children[arguments[0]].textContent.replaceAll(',', ''), 0)",
             column)
 
+    def rows_of(self, section):
+        """The texts of a section's table, row by row."""
+        return self.driver.execute_script(
+            "return [...document.querySelectorAll(`#${arguments[0]} tbody tr`)]"
+            ".map((row) => [...row.children].map((cell) => cell.textContent))", section)
+
     def choose(self, name, value):
         Select(self.driver.find_element(By.ID, "choose-" + name)).select_by_value(value)
 

@@ -69,6 +69,14 @@ def look_at_four(page):
     check(" compute" in page.tip() or " wait" in page.tip(), page.tip())
 
 
+def look_at_own_counts(page):
+    """own 3 5: each of 2 ranks counts 4 x 5 x 3 bytes and once each of 70 names, of which 8 share one."""
+    rows = page.rows_of("counts")
+    check(len(rows) == 64, "the names")
+    check(rows[0] == ["bytes", "120", "60", "0", "60", "0"], rows[0])
+    check(rows[-1] == ["other counts", "16", "8", "0", "8", "0"], rows[-1])
+
+
 def look_at_64(page):
     check(page.sum_of_cells() == 64 * 1000 * 3, "bytes of the ring")
     page.choose("unit", "operations")
@@ -112,6 +120,7 @@ def visit(path, look):
 
 four = page_of_job(4, "halo", "1000", "25")
 visit(four, look_at_four)
+visit(page_of_job(2, "own", "3", "5"), look_at_own_counts)
 visit(page_of_job(64, "ring", "1000", "3"), look_at_64)
 visit(page_of_data(four), look_at_1024)
 print("the pages show the known traffic")

@@ -25,7 +25,7 @@ from .handles import (ALL, CONT, HOLD, MORE, NULL, SIGNAL, Chain, add4, add8, an
                       cas8, compare_and_swap, complete, copy, fetch_add, fetch_and, fetch_or,
                       fetch_xor, flush, inquire, or4, or8, put_signal, swap, swap4, swap8,
                       wait_until, wait_word, xor4, xor8)
-from .life import Job, abort, finalize, init, is_running, job, log, reset
+from .life import Job, abort, count, finalize, init, is_running, job, log, reset
 from .launch import RunError, run
 from .linked_list import END, List
 from .memory import Memory, attach, malloc, register, starter
@@ -43,7 +43,7 @@ __all__ = [
     "NULL", "NoMemory", "NotRunning", "PeerDead", "Request", "RunError", "SIGNAL", "Set",
     "Structure", "TimedOut", "Vector", "Workspace", "abort", "add4", "add8", "all_gather", "and4",
     "and8", "announce_memory", "atomics_agree", "attach", "broadcast", "cas4", "cas8", "colors",
-    "compare_and_swap", "complete", "copy", "errors", "fetch_add", "fetch_and", "fetch_or",
+    "compare_and_swap", "complete", "copy", "count", "errors", "fetch_add", "fetch_and", "fetch_or",
     "fetch_xor", "finalize", "flush", "init", "inquire", "is_running", "job", "log", "lookup", "malloc", "or4",
     "or8", "procs", "publish", "put_signal", "query_color", "query_rank", "rank", "register", "reset", "run",
     "setting", "share", "starter", "swap", "swap4", "swap8", "sync", "trim_malloc", "unpublish", "wait_all",

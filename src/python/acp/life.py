@@ -71,6 +71,11 @@ def is_running() -> bool:
     return _is_running and not errors.is_forked()
 
 
+def count(name: str, amount: int = 1) -> None:
+    """Adds to a count of the program's own, which acprun --stats and --report show."""
+    _acp.count(name, amount)
+
+
 def log(text: str, level: str = "info") -> None:
     """Writes a line in the form of the library's own, with rank and host, to standard error.
 

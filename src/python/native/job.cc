@@ -118,6 +118,20 @@ PyObject* setting(PyObject* /*module*/, PyObject* name) {
   return to_python(value);
 }
 
+/// count(name, amount).
+PyObject* count(PyObject* /*module*/,
+                PyObject* const* arguments,
+                Py_ssize_t /*count*/,
+                PyObject* /*keywords*/) {
+  const char* name = PyUnicode_AsUTF8(arguments[0]);
+  Argument<std::uint64_t> amount;
+  if (name == nullptr || !amount.take(arguments[1])) return nullptr;
+  if (acpx_count(name, amount.value) != 0) {
+    return raise_failure({"acpx_count", arguments, 2});
+  }
+  Py_RETURN_NONE;
+}
+
 /// log(level, text): a line in the form of the library's own.
 PyObject* log(PyObject* /*module*/,
               PyObject* const* arguments,
@@ -159,6 +173,7 @@ PyMethodDef* job_methods() {
       row("strerror", strerror, nullptr, METH_O),
       row("version", version, nullptr, METH_NOARGS),
       row("setting", setting, nullptr, METH_O),
+      row("count", count),
       row("log", log),
       row("library_file", library_file, nullptr, METH_NOARGS),
       {nullptr, nullptr, 0, nullptr},
