@@ -22,4 +22,10 @@
 #include "acp/vector.h"
 #include "acp/workspace.h"
 
+/* Small operations inside of a host without a call, where the program asks for
+ * it. */
+#ifdef ACP_INLINE
+#include "acp/inline.h"
+#endif
+
 #endif /* ACP_H */

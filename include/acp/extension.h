@@ -674,8 +674,8 @@ void acpx_leave_reserve(void);
  * inner loop counts by itself and calls this at its end. Any thread; does not
  * block.
  *
- * @param name    what is counted; the first 47 characters are shown. A rank has
- *                up to 63 names, and further ones share the name "other counts"
+ * @param name    name of the count; its first 47 characters are shown. A rank
+ *                has up to 63 names; further ones share "other counts"
  * @param amount  added to the count, which begins with 0
  * @return 0, or -1: ACPX_INVALID_ARGUMENT (NULL or ""), ACPX_NOT_INITIALIZED,
  *   ACPX_FINALIZED

@@ -4,6 +4,7 @@
 #include "api/counted_calls.h"
 
 #include "api/current_task.h"
+#include "api/inline_job.h"
 #include "base/inline_vector.h"
 #include "base/memory_reserve.h"
 #include "base/message_count.h"
@@ -289,9 +290,13 @@ void count_calls_of(runtime::Task& mine) noexcept {
   g_message_counter.store(counts ? &count_channel_message : nullptr,
                           std::memory_order_relaxed);
   g_is_uncounted.store(!counts, std::memory_order_release);
+  if (!counts) {
+    allow_inlined_calls(mine);
+  }
 }
 
 void stop_counting_calls() noexcept {
+  stop_inlined_calls();
   g_is_uncounted.store(true, std::memory_order_release);
   g_message_counter.store(nullptr, std::memory_order_relaxed);
 }

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "api/current_task.h"
+#include "api/inline_job.h"
 #include "api/life.h"
 #include "base/log.h"
 #include "middle/modules.h"
@@ -40,6 +41,7 @@ void after_fork_in_child() {
   g_is_forked_child = true;
   g_is_running.store(false, std::memory_order_relaxed);
   g_is_uncounted.store(false, std::memory_order_relaxed);
+  stop_inlined_calls();
   g_settings.store(nullptr, std::memory_order_relaxed);
   middle::leave_job();
 }

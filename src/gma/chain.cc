@@ -87,7 +87,7 @@ void run_direct(const acpx_op_t& op,
                 gmm::ThreadWaker& waker) {
   if (op.opcode == ACPX_PUT) {
     gmm::copy_bytes(step.remote, step.local, op.size);
-    has_remote_stores = true;
+    acpx_has_stores = 1;
     return;
   }
   if (op.opcode == ACPX_GET) {

@@ -15,7 +15,7 @@
 
 namespace acp::gma {
 
-thread_local constinit bool has_remote_stores = false;
+thread_local constinit unsigned char acpx_has_stores = 0;
 
 namespace {
 

@@ -32,22 +32,25 @@ inline constexpr Handle kHandleNull = 0;
 inline constexpr Handle kHandleAll = ~std::uint64_t{0};
 inline constexpr Handle kHandleCont = ~std::uint64_t{1};
 
-/// Set by stores to other ranks' memory; asks for a full fence before the
+/// Not 0 after stores to other ranks' memory; asks for a full fence before the
 /// thread relies on them being done. One flag a thread, for all engines.
-extern thread_local constinit bool has_remote_stores;
+/// Inlined operations of programs have it in common with the library
+/// (acp/inline.h).
+extern "C" [[gnu::visibility(
+    "default")]] thread_local constinit unsigned char acpx_has_stores;
 
 /// A full fence if this thread has stored to other ranks since the last one.
 inline void settle_stores() noexcept {
-  if (has_remote_stores) {
+  if (acpx_has_stores != 0) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    has_remote_stores = false;
+    acpx_has_stores = 0;
   }
 }
 
 /// After an atomic of this thread: on x86 it is a full fence by itself.
 inline void settle_by_atomic() noexcept {
 #if defined(__x86_64__)
-  has_remote_stores = false;
+  acpx_has_stores = 0;
 #endif
 }
 
@@ -367,7 +370,7 @@ class Engine final : private OperationOwner {
  private:
   void note_store(GlobalAddress to) noexcept {
     if (space_.codec().rank(to) != space_.my_rank()) {
-      has_remote_stores = true;
+      acpx_has_stores = 1;
     }
   }
 

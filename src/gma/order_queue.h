@@ -47,6 +47,12 @@ class OrderQueue {
     return is_busy_.load(std::memory_order_acquire);
   }
 
+  /// The words behind issued() and is_busy(), for inlined operations of
+  /// programs (acp/inline.h).
+  const std::atomic<Sequence>& issued_word() const noexcept { return issued_; }
+
+  const std::atomic<bool>& busy_word() const noexcept { return is_busy_; }
+
   bool is_full() const noexcept { return issued() - completed() >= kCapacity; }
 
   /// Takes the next number. The operation waits when `wait_for` is not

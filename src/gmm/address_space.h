@@ -197,6 +197,34 @@ class AddressSpace {
   /// The slice of a rank whose library memory is reachable; null otherwise.
   protocol::SliceHeader* slice_header(Rank rank) const noexcept;
 
+  /// Library memory of a rank. Key 0, of starter memory, needs no address: its
+  /// offset and the address bits agree.
+  struct LibraryRegion {
+    std::uint64_t base;  ///< Offset in the slice.
+    std::uint64_t size;
+    std::uint64_t last_word;  ///< size - 8; a region has at least 8 bytes.
+  };
+
+  /// How library_word() and library_atomic() find a word. Plain value.
+  struct Mapping {
+    std::byte* slices;
+    std::uint64_t slice_stride;
+    LibraryRegion starter;
+    LibraryRegion modules;
+    std::uint64_t modules_begin;
+    std::uint64_t my_base;
+  };
+
+  /// Nothing where some library memory of this host may not be touched by the
+  /// CPU.
+  std::optional<Mapping> mapping() const noexcept {
+    if (direct_procs_ == 0 || !has_cpu_atomics()) {
+      return std::nullopt;
+    }
+    return Mapping{slices_,  slice_stride_,  starter_,
+                   modules_, modules_begin_, my_base_};
+  }
+
   const GlobalAddressCodec& codec() const noexcept { return codec_; }
 
   /// The host segment, for messages that name a process.
@@ -216,12 +244,6 @@ class AddressSpace {
 
  private:
   struct Region;
-
-  struct LibraryRegion {
-    std::uint64_t base;  ///< Offset in the slice.
-    std::uint64_t size;
-    std::uint64_t last_word;  ///< size - 8; a region has at least 8 bytes.
-  };
 
   static LibraryRegion library_region(std::uint64_t base,
                                       std::uint64_t size) noexcept;

@@ -126,6 +126,9 @@ class GlobalAddressCodec {
 
   int rank_bits() const noexcept { return 64 - rank_shift_; }
 
+  /// The fields behind the rank have so many bits.
+  int rank_shift() const noexcept { return rank_shift_; }
+
   int color_bits() const noexcept { return color_bits_; }
 
   int index_bits() const noexcept { return index_bits_; }

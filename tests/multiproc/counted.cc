@@ -1,5 +1,5 @@
 // A program with known traffic: `counted PATTERN BYTES TIMES`. The tests of
-// counters start it, and counted_traffic.cc says what it moves.
+// counters start it, and counted_traffic.cc has its traffic.
 #include <atomic>
 #include <csignal>
 #include <cstdint>

@@ -147,7 +147,7 @@ TEST_CASE("counters: messages of channels", "[counters]") {
   }
 }
 
-// The rank dies by a signal, so its counts are what stands in memory.
+// The rank dies by a signal, so its counts are the numbers in memory.
 TEST_CASE("counters: a killed rank is counted", "[counters]") {
   const counted::Run run = {"killed", 500, 9, "direct", "none"};
   const std::string text = report_of(run, 3, {}, 137);

@@ -36,6 +36,7 @@ Rows all_rows() {
   add_raw_cma_rows(rows);
   add_access_rows(rows);
   add_atomic_rows(rows);
+  add_inline_rows(rows);
   add_bandwidth_rows(rows);
   add_signal_rows(rows);
   add_chain_rows(rows);

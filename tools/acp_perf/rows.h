@@ -18,6 +18,7 @@ void add_raw_ucp_rows(Rows& rows);
 void add_raw_cma_rows(Rows& rows);
 void add_access_rows(Rows& rows);
 void add_atomic_rows(Rows& rows);
+void add_inline_rows(Rows& rows);
 void add_bandwidth_rows(Rows& rows);
 void add_signal_rows(Rows& rows);
 void add_chain_rows(Rows& rows);
