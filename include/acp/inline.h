@@ -1,8 +1,6 @@
 /* ACP: small operations between ranks of one host, inside of the caller's code.
- * An addition of this implementation.
- *
- *   #define ACP_INLINE
- *   #include <acp.h>
+ * An addition of this implementation. A program asks for it: it defines the
+ * macro ACP_INLINE, and then includes acp.h.
  *
  * acp_copy of a constant size up to ACPX_INLINE_BYTES, the atomics,
  * acp_complete and acpx_put_signal then do their work without a call when both

@@ -50,10 +50,11 @@ diff -u "$work/of_c" "$work/of_fortran" >"$work/diff" ||
 count=$(wc -l <"$work/of_c")
 test "$count" -gt 300
 
-# Fortran has all constants of the headers, with equal values.
+# Fortran has all constants of the headers, with equal values, but not those of
+# acp/inline.h.
 cat "$top"/include/acp/*.h "$top/include/qmp.h" |
   grep -oE '^(#define|  ) ?(ACP|ACPX|QMP)_[A-Z0-9_]+( =|,| [(U0-9]|$)' |
-  grep -oE '(ACP|ACPX|QMP)_[A-Z0-9_]+' | grep -vE '_H$|NO_GENERIC' | sort -u \
+  grep -oE '(ACP|ACPX|QMP)_[A-Z0-9_]+' | grep -vE '_H$|NO_GENERIC|_INLINE_' | sort -u \
   >"$work/constants_of_c"
 cat "$top"/src/fortran/*_types.f90 "$top/src/fortran/acp_extension.f90" |
   tr '\n' ' ' | sed "s/& *//g" | grep -oE \

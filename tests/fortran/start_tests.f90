@@ -63,6 +63,8 @@ contains
     value = 0
     call check(acpx_setting('ACP_HEAP_SIZE  ', value) == 0, 'acpx_setting')
     call check(value == 24 * 1024 * 1024, 'the option was taken')
+    call check(acpx_count('steps', 3_c_int64_t) == 0, 'acpx_count')
+    call check(acpx_count('', 3_c_int64_t) == -1, 'a count without a name')
     call check(acpx_setting('ACP_NO_SUCH', value) == -1, 'no such setting')
     call check(acp_errno() == ACPX_INVALID_ARGUMENT, 'its code')
 
