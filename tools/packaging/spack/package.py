@@ -1,12 +1,16 @@
-"""Spack recipe of ACP.
+"""Spack recipe of ACP, for Spack 1.0 and later.
 
 In a checkout of the project:
 
-    spack repo create my_packages && mkdir -p my_packages/packages/acp
-    cp tools/packaging/spack/package.py my_packages/packages/acp/
-    spack repo add my_packages
+    spack repo create my_packages acp
+    spack repo add my_packages/spack_repo/acp
+    mkdir my_packages/spack_repo/acp/packages/acp
+    cp tools/packaging/spack/package.py my_packages/spack_repo/acp/packages/acp/
     spack dev-build acp@0.2.0 +fortran
+    spack test run acp
 """
+
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 
 from spack.package import *
 
@@ -24,45 +28,55 @@ class Acp(CMakePackage):
 
     variant("verbs", default=True, description="RDMA devices: InfiniBand and RoCE")
     variant("ucx", default=False, description="The networks of UCX")
-    variant("ipsec_mb", default=False, description="Faster tags of UDP on x86-64")
     variant("pmix", default=False, description="Start under mpirun and srun with PMIx")
     variant("fortran", default=False, description="Fortran modules and acpfc")
     variant("python", default=False, description="The Python package acp")
     variant("hmpi", default=False, description="HMPI, for the MPI that is chosen")
 
+    generator("ninja")
+    conflicts("%gcc@:11", msg="ACP is written in C++20")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("fortran", type="build", when="+fortran")
     depends_on("cmake@3.25:", type="build")
-    depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
-    depends_on("cli11@2:", type="build")
+    depends_on("cli11@2.1:", type="build")
     depends_on("nlohmann-json@3.11:", type="build")
     depends_on("fmt@9:")
     depends_on("hwloc@2:")
     depends_on("libsodium")
+    depends_on("ncurses")
     depends_on("xxhash")
     depends_on("rdma-core", when="+verbs")
-    depends_on("ucx@1.13:", when="+ucx")
+    depends_on("ucx@1.11:", when="+ucx")
     depends_on("pmix@4:", when="+pmix")
-    depends_on("intel-ipsec-mb@1.3:1", when="+ipsec_mb")
-    conflicts("+ipsec_mb", when="target=aarch64:", msg="The module is for x86-64")
     depends_on("mpi@3.1:", when="+hmpi")
-    extends("python@3.9:", when="+python")
+    requires(
+        "^openmpi", "^mpich", policy="one_of", when="+hmpi",
+        msg="HMPI is made for Open MPI and for MPICH",
+    )
+    extends("python@3.10:", when="+python")
     depends_on("py-numpy", type=("build", "run"), when="+python")
 
-    generator("ninja")
-    conflicts("%gcc@:11", msg="ACP is written in C++20")
-
     def cmake_args(self):
-        def wanted(name):
-            return "ON" if self.spec.satisfies("+" + name) else "OFF"
-
-        args = [self.define("ACP_BUILD_TESTS", False)]
-        for name in ("verbs", "ucx", "pmix", "ipsec_mb", "fortran", "python"):
-            args.append(self.define("ACP_" + name.upper(), wanted(name)))
-        # HMPI is built for each MPI whose compiler is named so, and for no other.
+        # Spack has no package of intel-ipsec-mb. What AUTO finds belongs to the system.
+        args = [
+            self.define("ACP_BUILD_TESTS", False),
+            self.define("ACP_IPSEC_MB", False),
+        ]
+        for name in ("verbs", "ucx", "pmix", "fortran"):
+            args.append(self.define_from_variant("ACP_" + name.upper(), name))
+        python = False
+        if self.spec.satisfies("+python"):
+            python = self.spec["python"].command.path
+        args.append(self.define("ACP_PYTHON", python))
+        # HMPI is built for each MPI whose compiler is named so, and for no other. CMake
+        # looks for a compiler itself where the name is *-NOTFOUND.
         for mpi in ("openmpi", "mpich"):
-            compiler = "ACP_MPICC_{0}-NOTFOUND".format(mpi)
+            compiler = False
             if self.spec.satisfies("+hmpi ^" + mpi):
-                compiler = self.spec["mpi"].prefix.bin.mpicc
+                compiler = self.spec["mpi"].mpicc
             args.append(self.define("ACP_MPICC_" + mpi, compiler))
         return args
 
