@@ -21,7 +21,8 @@ mkdir -p "$work"
 mv "$work/first" "$work/moved"
 prefix=$work/moved
 for file in bin/hmpirun bin/hmpicc bin/hmpic++ bin/hmpifort include/hmpi.h \
-  share/man/man1/hmpirun.1 share/bash-completion/completions/hmpirun \
+  share/man/man1/hmpirun.1 share/man/man1/hmpicc.1 share/man/man1/hmpifort.1 \
+  share/bash-completion/completions/hmpirun \
   share/doc/acp/hmpi.md share/doc/acp/tutorial/hmpi.md \
   share/doc/acp/examples/fft_give.c; do
   test -e "$prefix/$file" || fail "$file is not installed"

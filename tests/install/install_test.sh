@@ -35,6 +35,7 @@ for file in bin/acprun bin/acpcc bin/acpgcc bin/acpc++ bin/acpcxx \
   bin/acp_info bin/acp_perf include/acp.h include/acp/gma.h \
   include/acp/acp.hpp include/acp/cpp/table.hpp share/doc/acp/examples/uts.cc \
   bin/qmp-config include/qmp.h include/qmp.hpp share/man/man1/acprun.1 \
+  share/man/man1/acpcc.1 share/man/man1/macpc++.1 share/man/man1/qmp-config.1 \
   share/man/man1/acp_info.1 bin/acp_top share/man/man1/acp_top.1 \
   share/bash-completion/completions/acp_top share/man/man1/macprun.1 bin/macprun bin/macpcc \
   share/bash-completion/completions/acprun share/doc/acp/quickstart.md \
