@@ -50,8 +50,7 @@ diff -u "$work/of_c" "$work/of_fortran" >"$work/diff" ||
 count=$(wc -l <"$work/of_c")
 test "$count" -gt 300
 
-# Fortran has all constants of the headers, with equal values, but not those of
-# acp/inline.h.
+# Fortran has all constants of the headers, with equal values. acp/inline.h is for C.
 cat "$top"/include/acp/*.h "$top/include/qmp.h" |
   grep -oE '^(#define|  ) ?(ACP|ACPX|QMP)_[A-Z0-9_]+( =|,| [(U0-9]|$)' |
   grep -oE '(ACP|ACPX|QMP)_[A-Z0-9_]+' | grep -vE '_H$|NO_GENERIC|_INLINE_' | sort -u \
