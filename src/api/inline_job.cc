@@ -71,10 +71,14 @@ Memories map_memories(int rank_bits) noexcept {
                              : Memories(static_cast<char**>(table), entries);
 }
 
-/// acp_reset gives the ranks of this host to other processes of it, so an entry
-/// changes its value, and none becomes empty.
-void enter_ranks(const AddressSpace& space,
+/// acp_reset may have given ranks of this host to processes of another one, so
+/// all entries become null first. False: the system refuses.
+bool enter_ranks(const AddressSpace& space,
                  const AddressSpace::Mapping& mapping) noexcept {
+  if (::madvise(g_memories.data(), g_memories.size_bytes(), MADV_DONTNEED) !=
+      0) {
+    return false;
+  }
   const protocol::HostSegment& segment = space.segment();
   for (std::uint32_t slot = 0; slot < segment.header().local_procs; ++slot) {
     const std::uint32_t rank =
@@ -82,6 +86,7 @@ void enter_ranks(const AddressSpace& space,
     g_memories[std::size_t{rank} + 1] = reinterpret_cast<char*>(
         mapping.slices + mapping.slice_stride * slot + mapping.starter.base);
   }
+  return true;
 }
 
 }  // namespace
@@ -98,10 +103,9 @@ void allow_inlined_calls(runtime::Task& mine) noexcept {
   if (g_memories.empty()) {
     g_memories = map_memories(codec.rank_bits());
   }
-  if (g_memories.empty()) {
+  if (g_memories.empty() || !enter_ranks(space, *mapping)) {
     return;
   }
-  enter_ranks(space, *mapping);
   const std::uint64_t starter = mapping->starter.base;
   g_job = {
       .issued =

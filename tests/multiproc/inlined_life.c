@@ -16,20 +16,33 @@
                : (fprintf(stderr, "line %d: not %s\n", __LINE__, #condition), \
                   exit(1)))
 
-/* Each rank puts `value` to the next one, and looks at what it got. */
+/* Each rank puts its number, plus `value`, to a word of each rank. Then it adds
+ * 1 to these words. */
 static void pass(uint64_t value) {
   const acp_ga_t mine = acp_query_starter_ga(acp_rank());
-  const acp_ga_t next = acp_query_starter_ga((acp_rank() + 1) % acp_procs());
+  const acp_ga_t word = 8 * (2 + (acp_ga_t)acp_rank());
   uint64_t* words = (uint64_t*)acp_query_address(mine);
-  words[0] = value;
-  acp_complete(acp_copy(next + 8, mine, 8, ACP_HANDLE_NULL));
+  int rank = 0;
+  words[0] = value + (uint64_t)acp_rank();
+  for (rank = 0; rank < acp_procs(); ++rank) {
+    acp_copy(acp_query_starter_ga(rank) + word, mine, 8, ACP_HANDLE_NULL);
+  }
+  acp_complete(ACP_HANDLE_ALL);
   acp_sync();
-  CHECK(words[1] == value);
+  for (rank = 0; rank < acp_procs(); ++rank) {
+    CHECK(words[2 + rank] == value + (uint64_t)rank);
+  }
   acp_sync();
-  acp_complete(acp_add8(mine + 16, next + 8, 1, ACP_HANDLE_NULL));
-  CHECK(words[2] == value);
+  for (rank = 0; rank < acp_procs(); ++rank) {
+    acp_complete(acp_add8(mine + 8, acp_query_starter_ga(rank) + word, 1,
+                          ACP_HANDLE_NULL));
+    CHECK(words[1] == value + (uint64_t)acp_rank());
+  }
   acp_sync();
-  CHECK(words[1] == value + 1);
+  for (rank = 0; rank < acp_procs(); ++rank) {
+    CHECK(words[2 + rank] == value + (uint64_t)rank + 1);
+  }
+  acp_sync();
 }
 
 static void fail_with(int code) {
