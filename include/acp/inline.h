@@ -60,7 +60,11 @@ typedef struct {
 extern const acpx_inline_t* acpx_inline_1;
 
 /** Not 0: this thread has stored to other ranks since its last fence. */
+#ifdef __cpp_constinit
+extern thread_local constinit unsigned char acpx_has_stores  // NOLINT
+#else
 extern __thread unsigned char acpx_has_stores
+#endif
     __attribute__((tls_model("initial-exec")));
 
 /** Wakes the threads of a rank of this host that sleep until a word changes.

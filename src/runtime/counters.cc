@@ -16,7 +16,6 @@
 
 namespace acp::runtime {
 
-using protocol::CounterPart;
 using protocol::kMostCalls;
 using protocol::kMostOwnCounts;
 using protocol::kNoSlot;
