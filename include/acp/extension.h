@@ -670,7 +670,7 @@ void acpx_leave_reserve(void);
 
 /** Adds to a count of the program's own. `acprun --stats` and `--report` show
  * the counts of all ranks by name. In a job that counts nothing (ACP_COUNTERS)
- * this does nothing. It takes a lock and compares names, some 50 ns, so an
+ * this does nothing. It takes a lock and compares names, 17 to 28 ns, so an
  * inner loop counts by itself and calls this at its end. Any thread; does not
  * block.
  *

@@ -9,86 +9,7 @@ namespace acp::perf {
 
 namespace {
 
-constexpr std::uint64_t kAccessesPerSample = 64;
-constexpr std::uint64_t kPoison = 0xdeadbeefdeadbeef;
-
-struct Words {
-  acp_ga_t target;
-  acp_ga_t source;
-  acp_ga_t result;
-  std::uint64_t* own_source;
-  std::uint64_t* own_result;
-};
-
-Words words_of(const Context& context) {
-  const Memory& memory = context.memory;
-  return {memory.word(context.target, Word::kTarget),
-          memory.word(context.rank, Word::kSource),
-          memory.word(context.rank, Word::kResult),
-          memory.own_word(Word::kSource), memory.own_word(Word::kResult)};
-}
-
-template <std::size_t bytes>
-Outcome run_put(Context& context, Samples& samples) {
-  const Words words = words_of(context);
-  std::uint64_t count = 0;
-  measure(context.time_ns, 1, samples, [&] {
-    *words.own_source = ++count;
-    acp_complete(acp_copy(words.target, words.source, bytes, ACP_HANDLE_NULL));
-  });
-  return expect(context.memory.get_word(context.target, Word::kTarget) == count,
-                "the target does not hold the last value put");
-}
-
-template <std::size_t bytes>
-Outcome run_get(Context& context, Samples& samples) {
-  const Words words = words_of(context);
-  const std::uint64_t value = context.row * 0x9e3779b97f4a7c15;
-  context.memory.put_word(context.target, Word::kTarget, value);
-  *words.own_result = kPoison;
-  bool ok = true;
-  measure(context.time_ns, 1, samples, [&] {
-    acp_complete(acp_copy(words.result, words.target, bytes, ACP_HANDLE_NULL));
-    ok &= *words.own_result == value;
-  });
-  return expect(ok, "a value got is not the target's");
-}
-
-/// Many puts with one completion. `order` is the order of each of them.
-template <std::size_t bytes, acp_handle_t order = ACP_HANDLE_NULL>
-Outcome run_put_rate(Context& context, Samples& samples) {
-  const Words words = words_of(context);
-  std::uint64_t count = 0;
-  measure(context.time_ns, kAccessesPerSample, samples, [&] {
-    *words.own_source = ++count;
-    acp_handle_t last = ACP_HANDLE_NULL;
-    for (std::uint64_t i = 0; i < kAccessesPerSample; ++i) {
-      last = acp_copy(words.target, words.source, bytes, order);
-    }
-    acp_complete(last);
-  });
-  return expect(context.memory.get_word(context.target, Word::kTarget) == count,
-                "the target does not hold the last value put");
-}
-
-/// Many gets with one completion. `order` is the order of each of them.
-template <std::size_t bytes, acp_handle_t order>
-Outcome run_get_rate(Context& context, Samples& samples) {
-  const Words words = words_of(context);
-  const std::uint64_t value = context.row * 0x9e3779b97f4a7c15;
-  context.memory.put_word(context.target, Word::kTarget, value);
-  bool ok = true;
-  measure(context.time_ns, kAccessesPerSample, samples, [&] {
-    *words.own_result = kPoison;
-    acp_handle_t last = ACP_HANDLE_NULL;
-    for (std::uint64_t i = 0; i < kAccessesPerSample; ++i) {
-      last = acp_copy(words.result, words.target, bytes, order);
-    }
-    acp_complete(last);
-    ok &= *words.own_result == value;
-  });
-  return expect(ok, "a value got is not the target's");
-}
+#include "access_loops.inc"
 
 /// One put to the rank's target and its completion, as in run_put.
 void put_once(const Words& words, std::uint64_t value) {
@@ -150,6 +71,11 @@ void add_access_rows(Rows& rows) {
               .raw_direct = "raw.store8",
               .raw_ucp = "raw.ucp.put8.rate",
               .run = run_put_rate<8>},
+             {.name = "get8.rate",
+              .what = "64 gets of 8 bytes, then one acp_complete",
+              .unit = Unit::kRate,
+              .raw_direct = "raw.load8",
+              .run = run_get_rate<8, ACP_HANDLE_NULL>},
              {.name = "put8.all",
               .what = "the same as put8 while each rank puts to the next one",
               .needs = Needs::kPeer,

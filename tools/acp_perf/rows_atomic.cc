@@ -11,47 +11,7 @@ namespace acp::perf {
 
 namespace {
 
-/// Runs one atomic and completes it. `issue` is a function of acp.h; `next`
-/// gives the value of the word afterwards. Both are known at compile time, so
-/// that the row measures no call but the library's. A compare-and-swap expects
-/// the model's value, and so always succeeds.
-template <typename T, auto issue, auto next>
-Outcome run_atomic(Context& context, Samples& samples) {
-  const Memory& memory = context.memory;
-  const acp_ga_t target = memory.word(context.target, Word::kTarget);
-  const acp_ga_t result = memory.word(context.rank, Word::kResult);
-  const auto* old = reinterpret_cast<T*>(memory.own_word(Word::kResult));
-  const std::uint64_t start = context.row * 0x9e3779b97f4a7c15;
-  memory.put_word(context.target, Word::kTarget, start);
-  T model = static_cast<T>(start);
-  T operand = 0;
-  bool ok = true;
-  measure(context.time_ns, 1, samples, [&] {
-    operand = static_cast<T>(operand * 5 + 0x2545f491);
-    if constexpr (std::is_invocable_v<decltype(issue), acp_ga_t, acp_ga_t, T, T,
-                                      acp_handle_t>) {
-      acp_complete(issue(result, target, model, operand, ACP_HANDLE_NULL));
-    } else {
-      acp_complete(issue(result, target, operand, ACP_HANDLE_NULL));
-    }
-    ok &= *old == model;
-    model = next(model, operand);
-  });
-  const auto word =
-      static_cast<T>(memory.get_word(context.target, Word::kTarget));
-  return expect(ok && word == model,
-                "an old value or the word is not what it has to be");
-}
-
-template <typename T>
-T sum(T old, T operand) {
-  return old + operand;
-}
-
-template <typename T>
-T second(T, T operand) {
-  return operand;
-}
+#include "atomic_loop.inc"
 
 template <typename T>
 T both(T old, T operand) {
