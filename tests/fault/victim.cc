@@ -6,6 +6,7 @@
 // Before it dies the victim writes "rank pid monotonic-nanoseconds" to FILE.
 // At moment before_others it dies in acp_init, and the others call it after
 // that. With HOW = stay no rank dies, and every rank appends its pid to FILE.
+// With the marker "met" all ranks are past acp_init before the moment.
 // With HOW = wait the victim keeps its locks and waits until the job is ended.
 // At moment in_finalize the victim waits in acp_finalize alone, and at in_fini
 // each other rank waits there.
@@ -430,6 +431,9 @@ int main(int argc, char** argv) {
   }
   if (acp_init(&argc, &argv) != 0) {
     return 1;
+  }
+  if (argc > 4 && std::string_view(argv[4]) == "met") {
+    acp_sync();
   }
   if (plan.moment == "in_fini") {
     return acp_finalize() == 0 ? 0 : 1;

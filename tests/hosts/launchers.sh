@@ -130,11 +130,13 @@ names_the_dead() { # ranks, how
 
 # A rank dies. All others end soon, and then the launcher itself. No line has to name a
 # rank that dies before the end of its acp_init: the other ranks do not know its process
-# yet, and the launcher may end them without a word.
+# yet, and the launcher may end them without a word. The same is true of a rank whose
+# peers are still in acp_init, so at the other moments all ranks have left it ("met").
 ends_in_time() { # ranks, moment, how
   what="$2 $3 with $1 ranks"
   rm -f "$TMPDIR/death" "$TMPDIR/status"
-  (start "$1" "$victim" "$2" "$3" "$TMPDIR/death" && echo "$status" >"$TMPDIR/status") &
+  test "$init_ms" != 0 && met= || met=met
+  (start "$1" "$victim" "$2" "$3" "$TMPDIR/death" $met && echo "$status" >"$TMPDIR/status") &
   # The victim writes the file when it dies.
   eventually test -s "$TMPDIR/death" || fail "$what: no rank has died"
   died=$(stat -c %.3Y "$TMPDIR/death" | tr -d .,)
